@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -30,10 +31,8 @@ _SIGNALS: dict[StopMode, signal.Signals] = {
     "fast": signal.SIGINT,
     "immediate": signal.SIGQUIT,
 }
-_NOBODY = 65534
 _START_SECONDS = 60.0
 _PORTS_TRIED = 3
-_AS_ANOTHER_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 
 
 class PostgresDidNotStart(Exception):
@@ -154,7 +153,7 @@ class PostgresServer:
 
 
 class _Launch:
-    """How this user starts a server, which refuses to run as root."""
+    """How this user starts a server, which runs neither as root nor as a user without a name."""
 
     def __init__(self, programs: Path, *, before: tuple[str, ...] = (), uid: int | None = None) -> None:
         self._programs = programs
@@ -164,14 +163,17 @@ class _Launch:
     @classmethod
     def for_this_user(cls, folder: Path) -> _Launch:
         programs = _bundled_programs()
-        if os.geteuid() != 0:
+        is_root = os.geteuid() == 0
+        if not is_root and _has_a_name(os.geteuid()):
             return cls(programs)
-        if _can_be_another_user():
-            return cls(programs, before=_AS_ANOTHER_USER)
+        nobody = _uid_of_nobody()
+        as_nobody = ("unshare", "--user", f"--map-user={nobody}", f"--map-group={nobody}")
+        if _works(*as_nobody, "true") or not is_root:
+            return cls(programs, before=as_nobody)
         copied = _copy_for_everyone(programs, folder / "copy")
         # initdb makes its data folder, so the unprivileged user must own the folder above.
-        os.chown(folder, _NOBODY, _NOBODY)
-        return cls(copied, uid=_NOBODY)
+        os.chown(folder, nobody, nobody)
+        return cls(copied, uid=nobody)
 
     def popen(self, program: str, *arguments: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
         command = [*self._before, str(self._programs / program), *arguments]
@@ -199,10 +201,18 @@ def _bundled_programs() -> Path:
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
-def _can_be_another_user() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    return subprocess.run([*_AS_ANOTHER_USER, "true"], capture_output=True).returncode == 0
+def _has_a_name(uid: int) -> bool:
+    return any(user.pw_uid == uid for user in pwd.getpwall())
+
+
+def _uid_of_nobody() -> int:
+    """Some user other than root, by preference the one with no rights."""
+    users = sorted(pwd.getpwall(), key=lambda user: user.pw_name != "nobody")
+    return next(user.pw_uid for user in users if user.pw_uid)
+
+
+def _works(*command: str) -> bool:
+    return shutil.which(command[0]) is not None and subprocess.run(command, capture_output=True).returncode == 0
 
 
 def _copy_for_everyone(programs: Path, folder: Path) -> Path:
