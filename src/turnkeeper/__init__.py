@@ -1,0 +1,1 @@
+"""Turnkeeper keeps conversations."""

@@ -1,0 +1,300 @@
+"""Everything that can go wrong for a caller, each with a stable code and what to do next.
+
+A released code never changes. Faces render these in one place; `http_status` is part of the meaning, not of a face.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.ids import AgentId, RunId, SessionId
+from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.session import SessionStatus
+
+
+class TurnkeeperError(Exception):
+    code = "internal_error"
+    http_status = 500
+    retryable = False
+    title = "Something went wrong"
+
+    def __init__(
+        self, detail: str, *, details: Sequence[Mapping[str, Any]] = (), retry_after_ms: int | None = None, **facts: Any
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.details = tuple(details)
+        self.retry_after_ms = retry_after_ms
+        self.facts = facts
+        self.stage: str | None = None
+
+
+class EnvelopeInvalid(TurnkeeperError):
+    code = "envelope_invalid"
+    http_status = 422
+    title = "The request does not have the right shape"
+
+
+class MalformedJson(TurnkeeperError):
+    code = "malformed_json"
+    http_status = 400
+    title = "The body is not JSON"
+
+
+class BodyTooLarge(TurnkeeperError):
+    code = "body_too_large"
+    http_status = 413
+    title = "The body is too large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit} bytes. Send less at once.", limit_bytes=limit)
+
+
+class NotAuthenticated(TurnkeeperError):
+    code = "not_authenticated"
+    http_status = 401
+    title = "Who are you?"
+
+    def __init__(self, detail: str = "Send a valid token as 'Authorization: Bearer TOKEN'.") -> None:
+        super().__init__(detail)
+
+
+class TokenExpired(NotAuthenticated):
+    code = "token_expired"
+    title = "The token has expired"
+
+    def __init__(self) -> None:
+        super().__init__("This token has expired. Ask the operator for a new one.")
+
+
+class NotAllowed(TurnkeeperError):
+    code = "not_allowed"
+    http_status = 403
+    title = "Not allowed"
+
+
+class SessionNotFound(TurnkeeperError):
+    """Also raised for a session of another tenant or user: whether it exists is none of the caller's business."""
+
+    code = "session_not_found"
+    http_status = 404
+    title = "No such session"
+
+    def __init__(self, session_id: SessionId) -> None:
+        super().__init__(f"There is no session {session_id!r}. Leave out session_id to start a new one.")
+
+
+class SessionClosed(TurnkeeperError):
+    code = "session_closed"
+    http_status = 409
+    title = "The session is closed"
+
+    def __init__(self, session_id: SessionId) -> None:
+        super().__init__(f"Session {session_id!r} is closed. It can be read, but takes no more messages.")
+
+
+class SessionExpired(TurnkeeperError):
+    code = "session_expired"
+    http_status = 410
+    title = "The session has expired"
+
+    def __init__(self, session_id: SessionId) -> None:
+        super().__init__(f"Session {session_id!r} has expired. It can be read; start a new session to go on.")
+
+
+class InvalidTransition(TurnkeeperError):
+    code = "invalid_transition"
+    http_status = 409
+    title = "The session cannot change that way"
+
+    def __init__(self, session_id: SessionId, status: SessionStatus, wanted: SessionStatus) -> None:
+        super().__init__(f"Session {session_id!r} is {status} and cannot become {wanted}.")
+
+
+class VersionMoved(TurnkeeperError):
+    code = "version_moved"
+    http_status = 412
+    retryable = True
+    title = "The settings were changed meanwhile"
+
+    def __init__(self, session_id: SessionId, *, expected: int, actual: int) -> None:
+        super().__init__(
+            f"The settings of session {session_id!r} are at version {actual}, not {expected}. Read them again first.",
+            version=actual,
+        )
+
+
+class SessionMoved(TurnkeeperError):
+    code = "session_moved"
+    http_status = 409
+    retryable = True
+    title = "The session has moved on"
+
+    def __init__(self, session_id: SessionId, *, expected_revision: int) -> None:
+        super().__init__(
+            f"Session {session_id!r} is no longer at revision {expected_revision}. "
+            "Send the same envelope again; it will run on the newer revision."
+        )
+
+
+class LeaseLost(TurnkeeperError):
+    code = "lease_lost"
+    http_status = 409
+    retryable = True
+    title = "Another run has taken over"
+
+    def __init__(self, run_id: RunId) -> None:
+        super().__init__(f"Run {run_id!r} no longer holds its session and may not write to it.")
+
+
+class SessionBusy(TurnkeeperError):
+    code = "session_busy"
+    http_status = 409
+    retryable = True
+    title = "The session is answering another message"
+
+    def __init__(self, session_id: SessionId, *, holder: str | None, since: str | None, state: str) -> None:
+        super().__init__(
+            f"Session {session_id!r} is {state}. Wait for it, or send with double_text 'enqueue'.",
+            holder=holder,
+            since=since,
+            state=state,
+            retry_after_ms=1000,
+        )
+
+
+class QueueFull(TurnkeeperError):
+    code = "queue_full"
+    http_status = 429
+    retryable = True
+    title = "Too many messages are waiting"
+
+    def __init__(self, session_id: SessionId, *, waiting: int) -> None:
+        super().__init__(
+            f"{waiting} messages already wait in session {session_id!r}. Send this one again later.",
+            waiting=waiting,
+            retry_after_ms=1000,
+        )
+
+
+class DuplicateRequest(TurnkeeperError):
+    code = "duplicate_request"
+    http_status = 409
+    title = "This request id was used for something else"
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(f"Request id {request_id!r} was used with another body. Use a new id for a new request.")
+
+
+class DoubleTextNotAllowed(TurnkeeperError):
+    code = "double_text_not_allowed"
+    http_status = 422
+    title = "The agent does not take messages that way"
+
+    def __init__(self, agent: AgentId, wanted: DoubleText, allowed: Sequence[DoubleText]) -> None:
+        names = ", ".join(sorted(allowed))
+        super().__init__(f"Agent {agent!r} does not allow double_text {wanted.value!r}. It allows: {names}.")
+
+
+class AgentNotFound(TurnkeeperError):
+    code = "agent_not_found"
+    http_status = 422
+    title = "No such agent"
+
+    def __init__(self, agent: AgentId, known: Sequence[AgentId]) -> None:
+        names = ", ".join(sorted(known)) or "none"
+        super().__init__(f"No live node has an agent {agent!r}. Registered agents: {names}.")
+
+
+class RunNotFound(TurnkeeperError):
+    code = "run_not_found"
+    http_status = 404
+    title = "No such run"
+
+    def __init__(self, run_id: RunId) -> None:
+        super().__init__(f"There is no run {run_id!r}.")
+
+
+class RunNotWaiting(TurnkeeperError):
+    code = "run_not_waiting"
+    http_status = 409
+    title = "The run is not waiting for an answer"
+
+    def __init__(self, run_id: RunId, status: RunStatus) -> None:
+        super().__init__(f"Run {run_id!r} is {status}, so it takes no answer. Send an ordinary message instead.")
+
+
+class RunEnded(TurnkeeperError):
+    """Told to whoever waits for a run that came to another end than a reply."""
+
+    title = "The run did not complete"
+
+    def __init__(self, run: Run) -> None:
+        code, status, retryable, words = _ENDS[run.status]
+        if run.error is not None and run.status is RunStatus.FAILED:
+            code, words, retryable = run.error.code, run.error.message, run.error.retryable
+        super().__init__(words, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
+        if run.superseded_by:
+            self.facts["superseded_by"] = run.superseded_by
+        self.code, self.http_status, self.retryable = code, _STATUS_OF_FAILURE.get(code, status), retryable
+        self.stage = run.error.stage if run.error else None
+
+
+class AgentFailed(TurnkeeperError):
+    code = "agent_failed"
+    http_status = 502
+    title = "The agent failed"
+
+
+class StateTooLarge(TurnkeeperError):
+    code = "state_too_large"
+    http_status = 413
+    title = "The state is too large"
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"The state is {size} bytes; at most {limit} are kept. Store less on the turn.")
+
+
+class StoreUnavailable(TurnkeeperError):
+    code = "store_unavailable"
+    http_status = 503
+    retryable = True
+    title = "The database cannot be reached"
+
+    def __init__(self, reason: str = "The database cannot be written right now.") -> None:
+        super().__init__(f"{reason} Nothing was half done; send the same request again.", retry_after_ms=1000)
+
+
+class SchemaTooNew(TurnkeeperError):
+    code = "schema_too_new"
+    http_status = 503
+    title = "The database needs a newer turnkeeper"
+
+
+class SchemaDamaged(TurnkeeperError):
+    code = "schema_damaged"
+    http_status = 503
+    title = "The database was migrated by other files than these"
+
+
+class ShuttingDown(TurnkeeperError):
+    code = "shutting_down"
+    http_status = 503
+    retryable = True
+    title = "The server is stopping"
+
+    def __init__(self) -> None:
+        super().__init__("This node is shutting down. Send the request again; another node will take it.")
+
+
+_ENDS: dict[RunStatus, tuple[str, int, bool, str]] = {
+    RunStatus.FAILED: ("agent_failed", 502, False, "The agent failed. Its Explanation says why."),
+    RunStatus.CANCELLED: ("run_cancelled", 409, False, "The run was cancelled."),
+    RunStatus.TIMED_OUT: ("run_timed_out", 504, True, "The run took too long and was stopped. Nothing of it was kept."),
+    RunStatus.SUPERSEDED: ("run_superseded", 409, False, "A later message took the place of this one."),
+    RunStatus.ABANDONED: ("run_abandoned", 503, True, "The node that ran this stopped. Send the same request again."),
+}
+
+_STATUS_OF_FAILURE = {
+    cls.code: cls.http_status for cls in (SessionClosed, SessionExpired, StateTooLarge, StoreUnavailable, ShuttingDown)
+}

@@ -1,0 +1,55 @@
+"""One validated inbound request: a message or a command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.event import Event
+from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.principal import Principal
+from turnkeeper.model.session import Custody
+
+
+class Command(StrEnum):
+    RESET = "reset"
+
+
+class OnMissing(StrEnum):
+    """What to do when the session id is unknown or expired."""
+
+    NEW = "new"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    principal: Principal
+    received_at: datetime
+    trace_id: TraceId
+    channel: str = "app_chat"
+    events: tuple[Event, ...] = ()
+    command: Command | None = None
+    session_id: SessionId | None = None
+    agent: AgentId | None = None
+    custody: Custody = Custody.ENGINE
+    carried: Mapping[str, Any] | None = None
+    answers: RunId | None = None
+    reset: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    request_id: str | None = None
+    double_text: DoubleText | None = None
+    on_missing: OnMissing = OnMissing.NEW
+
+    def __post_init__(self) -> None:
+        if bool(self.events) == (self.command is not None):
+            raise ValueError("an Envelope carries Events or a command, and never both")
+        if self.answers is not None and (self.command is not None or self.session_id is None or self.reset):
+            raise ValueError("an answer is a plain message in the session of the waiting run")
+        if self.custody is Custody.CLIENT and (self.answers is not None or self.double_text is not None):
+            raise ValueError("a session in client custody has no queue and no waiting runs")
+        if self.custody is Custody.ENGINE and self.carried is not None:
+            raise ValueError("only a session in client custody carries its state")

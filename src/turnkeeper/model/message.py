@@ -1,0 +1,29 @@
+"""What was said, in the order of the session."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from turnkeeper.model.ids import MessageId
+
+
+class Speaker(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One line of the conversation. `seq` counts from 1 and never repeats, also across resets."""
+
+    id: MessageId
+    seq: int
+    turn: int
+    epoch: int
+    role: Speaker
+    content: str
+    created_at: datetime
+
+    def __post_init__(self) -> None:
+        if self.seq < 1 or self.turn < 1 or self.epoch < 1:
+            raise ValueError("seq, turn and epoch of a Message count from 1")

@@ -1,0 +1,38 @@
+"""Who is asking, as established before anything else is looked at."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from turnkeeper.model.ids import HOUSE, TenantId, UserId
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+    VIEWER = "viewer"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """An authenticated caller. Nothing in a request can make it another one."""
+
+    tenant: TenantId
+    user: UserId
+    role: Role = Role.MEMBER
+
+    def __post_init__(self) -> None:
+        if not self.tenant or not self.user:
+            raise ValueError("a Principal needs a tenant and a user")
+        if self.tenant == HOUSE:
+            raise ValueError(f"the tenant {HOUSE!r} is reserved for the house")
+
+    @property
+    def sees_whole_tenant(self) -> bool:
+        """Owner and admin may open every session of their tenant; all others only their own."""
+        return self.role in (Role.OWNER, Role.ADMIN)
+
+    @property
+    def may_write(self) -> bool:
+        return self.role is not Role.VIEWER

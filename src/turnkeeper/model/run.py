@@ -1,0 +1,142 @@
+"""One attempt to answer an Envelope; always recorded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from turnkeeper.model.envelope import Command
+from turnkeeper.model.event import Event
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import AgentId, Fence, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.session import Custody
+
+
+class RunStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    SUPERSEDED = "superseded"
+    ABANDONED = "abandoned"
+
+    @property
+    def is_open(self) -> bool:
+        return self in (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
+
+    @property
+    def feed_type(self) -> FeedType:
+        return FeedType(f"run.{self.value}")
+
+
+class Finish(StrEnum):
+    """How the text of a Turn came to its end."""
+
+    DONE = "done"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunError:
+    """Why a run did not complete, in words that may be shown to its caller."""
+
+    code: str
+    message: str
+    stage: str | None = None
+    retryable: bool = False
+
+
+WAITED_TOO_LONG = RunError(
+    code="waited_too_long", message="The message waited too long for its turn. Send it again.", retryable=True
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInput:
+    """What the Envelope asked for. It stays on the run, also when the run fails."""
+
+    events: tuple[Event, ...] = ()
+    command: Command | None = None
+    reset: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def followed_by(self, later: "RunInput") -> "RunInput":
+        """Two messages that are answered as one: the Events of both in order, the later params on top."""
+        return RunInput(
+            events=self.events + later.events,
+            reset=self.reset or later.reset,
+            params={**self.params, **later.params},
+            metadata={**self.metadata, **later.metadata},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    tenant: TenantId
+    id: RunId
+    session_id: SessionId
+    custody: Custody
+    agent: AgentId
+    user: UserId
+    status: RunStatus
+    queue_no: int
+    feed_no: int
+    trace_id: TraceId
+    input: RunInput
+    accepted_at: datetime
+    wait_until: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    fence: Fence | None = None
+    turn: int | None = None
+    finish: Finish | None = None
+    result: Mapping[str, Any] | None = None
+    error: RunError | None = None
+    retry_of: RunId | None = None
+    superseded_by: RunId | None = None
+    merged: bool | None = None
+    retry_safe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.status.is_open == (self.ended_at is not None):
+            raise ValueError("a Run has ended_at exactly when it is at an end")
+
+    @property
+    def subject(self) -> Subject:
+        """What queues and is leased: the session, or the single run when the client keeps the session."""
+        return Subject(self.session_id if self.custody is Custody.ENGINE else self.id)
+
+    @property
+    def may_be_sent_again(self) -> bool:
+        """After such an end the same request starts a new Run; after every other end it gets the first answer."""
+        retryable_failure = self.error is not None and self.error.retryable
+        return self.superseded_by is None and (
+            self.status in (RunStatus.TIMED_OUT, RunStatus.ABANDONED)
+            or (self.status is RunStatus.FAILED and retryable_failure)
+        )
+
+    @property
+    def may_be_retried(self) -> bool:
+        """Whether a run that was left behind is tried again, once, without being asked to."""
+        return self.retry_safe and self.retry_of is None and self.custody is Custody.ENGINE
+
+    def taken(self, fence: Fence, at: datetime, *, retry_safe: bool) -> "Run":
+        return replace(self, status=RunStatus.RUNNING, started_at=at, fence=fence, retry_safe=retry_safe)
+
+    def again(self, new_id: RunId, at: datetime) -> "Run":
+        """A new attempt at the same input, in the same place of the queue."""
+        return replace(
+            self,
+            id=new_id,
+            status=RunStatus.QUEUED,
+            accepted_at=at,
+            wait_until=at + (self.wait_until - self.accepted_at),
+            started_at=None,
+            fence=None,
+            retry_of=self.id,
+        )

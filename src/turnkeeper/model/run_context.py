@@ -1,0 +1,29 @@
+"""What is true at the start of a run; immutable but for its budget."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.model.ids import AgentId, RunId, SessionId, TenantId, TraceId, UserId
+from turnkeeper.model.message import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    run_id: RunId
+    trace_id: TraceId
+    session_id: SessionId
+    tenant: TenantId
+    user: UserId
+    agent: AgentId
+    turn: int
+    epoch: int
+    deadline: datetime
+    history: tuple[Message, ...]
+    params: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.turn < 1 or self.epoch < 1:
+            raise ValueError("turn and epoch of a RunContext count from 1")

@@ -1,0 +1,116 @@
+"""One conversation and all that it owns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
+from turnkeeper.model.message import Message
+from turnkeeper.model.principal import Principal
+
+
+class SessionStatus(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    CLOSED = "closed"
+    EXPIRED = "expired"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (SessionStatus.CLOSED, SessionStatus.EXPIRED)
+
+
+class Custody(StrEnum):
+    """Who keeps the session's state."""
+
+    ENGINE = "engine"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """`revision` counts committed changes of the conversation, `version` changes of its settings."""
+
+    tenant: TenantId
+    id: SessionId
+    owner: UserId
+    agent: AgentId
+    status: SessionStatus = SessionStatus.ACTIVE
+    custody: Custody = Custody.ENGINE
+    revision: int = 0
+    version: int = 1
+    turns: int = 0
+    last_seq: int = 0
+    epoch: Epoch
+    title: str | None = None
+    double_text: DoubleText | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    idle_for_seconds: int
+    created_at: datetime
+    last_active_at: datetime
+    closed_at: datetime | None = None
+    closed_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.tenant and self.id and self.owner and self.agent):
+            raise ValueError("a Session needs a tenant, an id, an owner and an agent")
+        if self.revision < self.turns:
+            raise ValueError("every turn of a Session is a revision of it")
+        if self.status.is_terminal != (self.closed_at is not None):
+            raise ValueError("a Session has closed_at exactly when it is closed or expired")
+        if self.idle_for_seconds < 1:
+            raise ValueError("a Session lives for at least one idle second")
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.last_active_at + timedelta(seconds=self.idle_for_seconds)
+
+    def is_idle_too_long(self, now: datetime) -> bool:
+        return not self.status.is_terminal and now >= self.expires_at
+
+    def is_open_to(self, principal: Principal) -> bool:
+        """Its owner, and owner and admin of its tenant; to all others it does not exist."""
+        return self.tenant == principal.tenant and (self.owner == principal.user or principal.sees_whole_tenant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsChange:
+    """What is to be different afterwards; None leaves a setting as it is."""
+
+    status: SessionStatus | None = None
+    title: str | None = None
+    double_text: DoubleText | None = None
+    reason: str | None = None
+
+    def applied_to(self, session: Session, at: datetime) -> Session | None:
+        """The session afterwards; None when its status may not change that way."""
+        if self.status is not None and session.status.is_terminal:
+            return None
+        status = self.status or session.status
+        return replace(
+            session,
+            status=status,
+            title=session.title if self.title is None else self.title,
+            double_text=self.double_text or session.double_text,
+            closed_at=session.closed_at or (at if status.is_terminal else None),
+            closed_reason=session.closed_reason or (self.reason if status.is_terminal else None),
+            version=session.version + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What a turn starts from: the session, the newest messages of its epoch, and the agent's state."""
+
+    session: Session
+    history: tuple[Message, ...] = ()
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    def after_reset(self, epoch: Epoch) -> "Conversation":
+        """The same session with nothing of its past in reach."""
+        session = replace(self.session, epoch=epoch, revision=self.session.revision + 1)
+        return Conversation(session=session)

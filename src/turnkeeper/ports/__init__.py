@@ -1,0 +1,1 @@
+"""What we ask of the world: Protocols, the words they are spoken in, and nothing else."""

@@ -1,0 +1,188 @@
+"""What we ask of a database about runs: taking them in, taking turns, and how they end.
+
+Every method that writes as the holder of a lease compares its fence in its own transaction and raises LeaseLost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import Run, RunError, RunStatus
+from turnkeeper.model.session import Session
+from turnkeeper.model.turn import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTerms:
+    """What a store must know of an agent to queue for it."""
+
+    double_text: DoubleText = DoubleText.ENQUEUE
+    retry_safe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestKey:
+    """The name a caller gave to a request, and the hash of what was asked under it."""
+
+    key: str
+    body_hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """One message or command on its way into the queue.
+
+    `run` is as it would be queued; the store fills in its numbers, and the session's agent where `agent` is None.
+    With `new_session` the session is created in the same write.
+    """
+
+    run: Run
+    agent: AgentId | None
+    sees_whole_tenant: bool
+    audit: AuditFacts
+    node: NodeId
+    agents: Mapping[AgentId, AgentTerms]
+    lease_seconds: float
+    queue_limit: int
+    double_text: DoubleText | None = None
+    new_session: Session | None = None
+    request: RequestKey | None = None
+    answers: RunId | None = None
+    answer_text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """The Run as it is now: running under `lease`, or queued. `attached` says that the request was known already."""
+
+    run: Run
+    lease: Lease | None = None
+    checkpoint: Checkpoint | None = None
+    attached: bool = False
+    double_text: DoubleText = DoubleText.ENQUEUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A queued Run that is now ours to run, and the answers it was given if it had been waiting."""
+
+    run: Run
+    lease: Lease
+    checkpoint: Checkpoint | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnd:
+    """How a run ends without a Turn."""
+
+    status: RunStatus
+    explanation: Explanation
+    at: datetime
+    error: RunError | None = None
+    result: Mapping[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """`waiting` runs are still queued behind the one that was just kept."""
+
+    revision: int
+    feed_no: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A subject in which something is due: a queued run, a lease that ran out, a wait that is over."""
+
+    tenant: TenantId
+    subject: Subject
+
+
+class RunStore(Protocol):
+    async def accept(self, intake: Intake) -> Accepted:
+        """One durable write: audit, request key, the queued Run, `run.accepted`, activity, and the lease if free.
+
+        Raises SessionNotFound, SessionClosed, SessionExpired, SessionBusy, QueueFull, DuplicateRequest or
+        RunNotWaiting, and then has written nothing.
+        """
+
+    async def claim(
+        self,
+        tenant: TenantId,
+        subject: Subject,
+        *,
+        node: NodeId,
+        agents: Mapping[AgentId, AgentTerms],
+        lease_seconds: float,
+        at: datetime,
+        new_run_id: RunId,
+    ) -> Claimed | None:
+        """Take the lease for the first queued Run, if it is free and the Run's agent is here.
+
+        Ends a run whose lease ran out as abandoned, explained from its feed, and queues a new Run of the same
+        input (`new_run_id`) when its agent is retry_safe. Ends queued runs that have waited too long.
+        """
+
+    def renew(self, leases: Sequence[Lease], *, lease_seconds: float) -> Sequence[Lease]:
+        """Extend these leases; the ones that are lost are returned. Called from a thread without an event loop."""
+
+    async def commit(
+        self, turn: Turn, lease: Lease, *, session_id: SessionId, expected_revision: int, explanation: Explanation
+    ) -> Committed:
+        """Keep all of the turn or none of it, and give the lease back. Raises LeaseLost or SessionMoved."""
+
+    async def end(self, lease: Lease, end: RunEnd) -> Committed:
+        """Record an end that changes nothing in the session, and give the lease back."""
+
+    async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
+        """Leave the run waiting for a person, and give the lease back."""
+
+    async def reset(
+        self, lease: Lease, *, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
+    ) -> Epoch:
+        """Open a new epoch and cancel the waiting runs of the session; the lease stays. Raises SessionMoved."""
+
+    async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
+        """Leave a wish for the holder to stop its run. None when nobody holds the lease."""
+
+    async def supersede(
+        self, lease: Lease, *, how: DoubleText, by: RunId, at: datetime, explanation: Explanation | None
+    ) -> bool:
+        """End the run under this lease in favour of another one, raising the fence.
+
+        `interrupt` keeps one Turn with what was shown. `merge` moves its events in front of those of `by`, and
+        returns False, doing nothing, once the run has put out something or another run is queued before `by`.
+        """
+
+    async def cancel(self, tenant: TenantId, run_id: RunId, *, at: datetime) -> Run:
+        """End a queued or waiting run; a run in any other status is returned as it is. Raises RunNotFound."""
+
+    async def stop_wish(self, lease: Lease) -> tuple[str, RunId | None] | None:
+        """What was asked of the holder of this lease, if anything. Raises LeaseLost."""
+
+    async def get(self, tenant: TenantId, run_id: RunId) -> Run:
+        """Raises RunNotFound, also for a run of another tenant."""
+
+    async def list(self, tenant: TenantId, session_id: SessionId, *, before: int | None, limit: int) -> Sequence[Run]:
+        """The runs of a session, newest first, from just before the given queue_no."""
+
+    async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
+        """None while the run is open."""
+
+    async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
+        """The newest checkpoint of a run."""
+
+    async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
+        """Where a claim is worth a try."""
+
+    async def forget_requests(self, *, before: datetime) -> int:
+        """Drop request keys that are older, and say how many."""

@@ -1,0 +1,43 @@
+"""One database with everything that turnkeeper keeps."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from turnkeeper.ports.audit import AuditStore
+from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.nodes import NodeStore
+from turnkeeper.ports.runs import RunStore
+from turnkeeper.ports.sessions import SessionStore
+
+
+class Database(Protocol):
+    async def open(self) -> None:
+        """Connect, and bring the schema up to date under a lock.
+
+        Raises StoreUnavailable, SchemaTooNew or SchemaDamaged.
+        """
+
+    async def close(self) -> None:
+        """Finish what was handed in, then let go of everything."""
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable when nothing can be written."""
+
+
+class WriteProbe(Protocol):
+    """Hears of every named durable write: `begun`, `written` (not yet durable) and `durable`."""
+
+    def __call__(self, write: str, moment: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """The parts of one open database."""
+
+    database: Database
+    sessions: SessionStore
+    runs: RunStore
+    feed: FeedStore
+    wakes: Wakes
+    audit: AuditStore
+    nodes: NodeStore

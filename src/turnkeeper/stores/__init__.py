@@ -1,0 +1,1 @@
+"""What keeps the conversations: one package per database, with one contract."""

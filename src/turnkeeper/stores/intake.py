@@ -1,0 +1,34 @@
+"""What every database decides alike when a message comes in."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from turnkeeper.errors import SessionBusy, SessionClosed, SessionExpired
+from turnkeeper.model.ids import AgentId, SessionId
+from turnkeeper.model.session import SessionStatus
+from turnkeeper.ports.runs import AgentTerms
+from turnkeeper.stores.rows import Row, micros, moment
+
+_NO_TERMS = AgentTerms()
+
+
+def terms_of(agents: Mapping[AgentId, AgentTerms], agent: AgentId) -> AgentTerms:
+    """What this node knows of the agent; an agent of another node gets the defaults."""
+    return agents.get(agent, _NO_TERMS)
+
+
+def refuse_if_over(session_id: SessionId, session: Row, now: datetime) -> None:
+    status = SessionStatus(session["status"])
+    if status is SessionStatus.CLOSED:
+        raise SessionClosed(session_id)
+    idle_until = session["last_active_at"] + session["idle_for_seconds"] * 1_000_000
+    is_held = session["holder"] is not None
+    if status is SessionStatus.EXPIRED or (micros(now) >= idle_until and not is_held):
+        raise SessionExpired(session_id)
+
+
+def busy(session_id: SessionId, lease: Row) -> SessionBusy:
+    if lease["holder"] is None:
+        return SessionBusy(session_id, holder=None, since=None, state="about to answer queued messages")
+    since = moment(lease["taken_at"]).isoformat()
+    return SessionBusy(session_id, holder=lease["run_id"], since=since, state="answering another message")

@@ -1,0 +1,1 @@
+"""Conversations in a PostgreSQL server, for any number of nodes."""

@@ -1,0 +1,407 @@
+"""Rows to domain types and back, the same for every backend."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+import msgspec
+
+from turnkeeper.model.audit import AuditEntry, AuditFacts
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.feed import FeedEntry, FeedType
+from turnkeeper.model.ids import AgentId, Fence, MessageId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.node import Node
+from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
+from turnkeeper.model.session import Custody, Session, SessionStatus
+from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
+
+Params = dict[str, Any]
+
+NO_LIMIT = 2**62
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_encoder = msgspec.json.Encoder()
+_canonical = msgspec.json.Encoder(order="sorted")
+_decode_input = msgspec.json.Decoder(RunInput).decode
+_decode_error = msgspec.json.Decoder(RunError).decode
+_decode_checkpoint = msgspec.json.Decoder(Checkpoint).decode
+_decode_explanation = msgspec.json.Decoder(Explanation).decode
+_decode_any = msgspec.json.Decoder().decode
+
+
+class Row(Protocol):
+    def __getitem__(self, name: str, /) -> Any: ...
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970: how both databases keep a moment."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def _moment_or_none(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def json_text(value: Any) -> str:
+    return _encoder.encode(value).decode()
+
+
+def from_json(text: str) -> Any:
+    return _decode_any(text)
+
+
+def _json_or_none(value: Any) -> str | None:
+    return None if value is None else json_text(value)
+
+
+# --- sessions
+
+
+def session_params(session: Session) -> Params:
+    return {
+        "tenant": session.tenant,
+        "session_id": session.id,
+        "owner": session.owner,
+        "agent": session.agent,
+        "status": session.status.value,
+        "revision": session.revision,
+        "version": session.version,
+        "turns": session.turns,
+        "last_seq": session.last_seq,
+        "epoch": session.epoch.number,
+        "epoch_started_at": micros(session.epoch.started_at),
+        "epoch_first_seq": session.epoch.first_seq,
+        "title": session.title,
+        "double_text": session.double_text.value if session.double_text else None,
+        "metadata": json_text(session.metadata),
+        "idle_for_seconds": session.idle_for_seconds,
+        "created_at": micros(session.created_at),
+        "last_active_at": micros(session.last_active_at),
+    }
+
+
+def settings_params(changed: Session, version: int) -> Params:
+    return {
+        "tenant": changed.tenant,
+        "session_id": changed.id,
+        "status": changed.status.value,
+        "title": changed.title,
+        "double_text": changed.double_text.value if changed.double_text else None,
+        "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
+        "closed_reason": changed.closed_reason,
+        "version": version,
+    }
+
+
+def session_of(row: Row) -> Session:
+    return Session(
+        tenant=TenantId(row["tenant"]),
+        id=SessionId(row["id"]),
+        owner=UserId(row["owner"]),
+        agent=AgentId(row["agent"]),
+        status=SessionStatus(row["status"]),
+        revision=row["revision"],
+        version=row["version"],
+        turns=row["turns"],
+        last_seq=row["last_seq"],
+        epoch=Epoch(number=row["epoch"], started_at=moment(row["epoch_started_at"]), first_seq=row["epoch_first_seq"]),
+        title=row["title"],
+        double_text=DoubleText(row["double_text"]) if row["double_text"] else None,
+        metadata=from_json(row["metadata"]),
+        idle_for_seconds=row["idle_for_seconds"],
+        created_at=moment(row["created_at"]),
+        last_active_at=moment(row["last_active_at"]),
+        closed_at=_moment_or_none(row["closed_at"]),
+        closed_reason=row["closed_reason"],
+    )
+
+
+def message_of(row: Row) -> Message:
+    return Message(
+        id=MessageId(row["id"]),
+        seq=row["seq"],
+        turn=row["turn"],
+        epoch=row["epoch"],
+        role=Speaker(row["role"]),
+        content=row["content"],
+        created_at=moment(row["created_at"]),
+    )
+
+
+# --- turns
+
+
+def message_params(tenant: TenantId, session_id: SessionId, turn: Turn) -> list[Params]:
+    return [
+        {
+            "tenant": tenant,
+            "session_id": session_id,
+            "seq": message.seq,
+            "id": message.id,
+            "turn": message.turn,
+            "epoch": message.epoch,
+            "role": message.role.value,
+            "content": message.content,
+            "created_at": micros(message.created_at),
+        }
+        for message in turn.messages
+    ]
+
+
+def turn_params(tenant: TenantId, session_id: SessionId, turn: Turn, expected_revision: int) -> Params:
+    return {
+        "tenant": tenant,
+        "session_id": session_id,
+        "turn": turn.number,
+        "run_id": turn.run_id,
+        "epoch": turn.epoch,
+        "revision": expected_revision + 1,
+        "expected_revision": expected_revision,
+        "first_seq": turn.first_seq,
+        "last_seq": turn.last_seq,
+        "finish": turn.finish.value,
+        "state": json_text(turn.state),
+        "now": micros(turn.committed_at),
+    }
+
+
+# --- runs
+
+
+def run_params(run: Run) -> Params:
+    return {
+        "tenant": run.tenant,
+        "run_id": run.id,
+        "session_id": run.session_id,
+        "subject": run.subject,
+        "custody": run.custody.value,
+        "agent": run.agent,
+        "user": run.user,
+        "status": run.status.value,
+        "queue_no": run.queue_no,
+        "feed_no": run.feed_no,
+        "trace_id": run.trace_id,
+        "input": json_text(run.input),
+        "accepted_at": micros(run.accepted_at),
+        "wait_until": micros(run.wait_until),
+        "started_at": None if run.started_at is None else micros(run.started_at),
+        "fence": run.fence,
+        "retry_of": run.retry_of,
+        "retry_safe": int(run.retry_safe),
+    }
+
+
+def run_of(row: Row) -> Run:
+    return Run(
+        tenant=TenantId(row["tenant"]),
+        id=RunId(row["id"]),
+        session_id=SessionId(row["session_id"]),
+        custody=Custody(row["custody"]),
+        agent=AgentId(row["agent"]),
+        user=UserId(row["user_id"]),
+        status=RunStatus(row["status"]),
+        queue_no=row["queue_no"],
+        feed_no=row["feed_no"],
+        trace_id=TraceId(row["trace_id"]),
+        input=_decode_input(row["input"]) if row["input"] else RunInput(),
+        accepted_at=moment(row["accepted_at"]),
+        wait_until=moment(row["wait_until"]),
+        started_at=_moment_or_none(row["started_at"]),
+        ended_at=_moment_or_none(row["ended_at"]),
+        fence=None if row["fence"] is None else Fence(row["fence"]),
+        turn=row["turn"],
+        finish=Finish(row["finish"]) if row["finish"] else None,
+        result=from_json(row["result"]) if row["result"] else None,
+        error=_decode_error(row["error"]) if row["error"] else None,
+        retry_of=row["retry_of"],
+        superseded_by=row["superseded_by"],
+        merged=None if row["merged"] is None else bool(row["merged"]),
+        retry_safe=bool(row["retry_safe"]),
+    )
+
+
+def ended_params(
+    run: Run, status: RunStatus, at: datetime, error: RunError | None = None, by: RunId | None = None
+) -> Params:
+    return {
+        "tenant": run.tenant,
+        "run_id": run.id,
+        "status": status.value,
+        "now": micros(at),
+        "error": _json_or_none(error),
+        "result": None,
+        "by": by,
+    }
+
+
+def end_params(tenant: TenantId, run_id: RunId, end: RunEnd) -> Params:
+    return {
+        "tenant": tenant,
+        "run_id": run_id,
+        "status": end.status.value,
+        "now": micros(end.at),
+        "error": _json_or_none(end.error),
+        "result": _json_or_none(end.result),
+        "by": None,
+    }
+
+
+def superseded_params(run: Run, by: RunId, at: datetime, turn: Turn | None, *, merged: bool) -> Params:
+    return {
+        "tenant": run.tenant,
+        "run_id": run.id,
+        "by": by,
+        "now": micros(at),
+        "turn": turn.number if turn else None,
+        "finish": turn.finish.value if turn else None,
+        "merged": int(merged),
+    }
+
+
+def request_params(request: RequestKey, run: Run) -> Params:
+    return {
+        "tenant": run.tenant,
+        "user": run.user,
+        "key": request.key,
+        "body_hash": request.body_hash,
+        "run_id": run.id,
+        "now": micros(run.accepted_at),
+    }
+
+
+def checkpoint_params(run: Run, checkpoint: Checkpoint, at: datetime) -> Params:
+    return {"tenant": run.tenant, "run_id": run.id, "now": micros(at), "data": json_text(checkpoint)}
+
+
+def lease_of(row: Row) -> Lease:
+    return Lease(
+        tenant=TenantId(row["tenant"]),
+        subject=Subject(row["subject"]),
+        run_id=RunId(row["run_id"]),
+        holder=NodeId(row["holder"]),
+        fence=Fence(row["fence"]),
+        expires_at=moment(row["expires_at"]),
+    )
+
+
+def committed(released: Row, *, revision: int = 0) -> Committed:
+    return Committed(revision=revision, feed_no=released["last_feed_no"], waiting=released["waiting"])
+
+
+def lease_params(lease: Lease) -> Params:
+    return {"tenant": lease.tenant, "subject": lease.subject, "run_id": lease.run_id, "fence": lease.fence}
+
+
+def checkpoint_of(text: str) -> Checkpoint:
+    return _decode_checkpoint(text)
+
+
+# --- what happened
+
+
+def explanation_params(tenant: TenantId, explanation: Explanation) -> Params:
+    return {
+        "tenant": tenant,
+        "session_id": explanation.session_id,
+        "run_id": explanation.run_id,
+        "explanation": json_text(explanation),
+    }
+
+
+def explanation_of(text: str) -> Explanation:
+    return _decode_explanation(text)
+
+
+def feed_params(
+    tenant: TenantId,
+    subject: Subject,
+    no: int,
+    type: FeedType,
+    run_id: RunId | None,
+    at: datetime,
+    data: Mapping[str, Any],
+) -> Params:
+    return {
+        "tenant": tenant,
+        "subject": subject,
+        "no": no,
+        "type": type.value,
+        "run_id": run_id,
+        "now": micros(at),
+        "data": json_text(data),
+    }
+
+
+def accepted_params(run: Run) -> Params:
+    said = {"agent": run.agent, "queue_no": run.queue_no}
+    return feed_params(run.tenant, run.subject, run.feed_no, FeedType.RUN_ACCEPTED, run.id, run.accepted_at, said)
+
+
+def turn_said(turn: Turn) -> dict[str, Any]:
+    """What the feed says of a turn; its text is read from the messages, never kept twice."""
+    spoken = turn.messages[-1].role is Speaker.ASSISTANT
+    return {"turn": turn.number, "finish": turn.finish.value, "seq": turn.last_seq if spoken else None}
+
+
+def end_said(end: RunEnd) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    if end.error is not None:
+        said["error"] = end.error
+    if end.result is not None:
+        said["text"] = end.result.get("text", "")
+    return said
+
+
+def feed_entry_of(row: Row) -> FeedEntry:
+    return FeedEntry(
+        no=row["no"],
+        type=FeedType(row["type"]),
+        run_id=row["run_id"],
+        at=moment(row["at"]),
+        data=from_json(row["data"]),
+    )
+
+
+def audit_body(facts: AuditFacts) -> str:
+    """The canonical JSON that is hashed, and kept letter by letter as it was hashed."""
+    said: Mapping[str, Any] = {
+        "at": facts.at.isoformat(),
+        "verb": facts.verb,
+        "outcome": facts.outcome,
+        **{name: value for name, value in facts.facts.items() if value is not None},
+    }
+    return _canonical.encode(said).decode()
+
+
+def audit_entry_of(row: Row) -> AuditEntry:
+    return AuditEntry(
+        tenant=TenantId(row["tenant"]), chain=row["chain"], no=row["no"], body=row["body"], hash=bytes(row["hash"])
+    )
+
+
+def node_of(row: Row) -> Node:
+    return Node(
+        id=NodeId(row["id"]),
+        started_at=moment(row["started_at"]),
+        seen_at=moment(row["seen_at"]),
+        agents=frozenset(AgentId(name) for name in from_json(row["agents"])),
+    )
+
+
+def node_params(node: Node) -> Params:
+    return {
+        "node": node.id,
+        "started_at": micros(node.started_at),
+        "agents": json_text(sorted(node.agents)),
+    }

@@ -1,0 +1,1 @@
+"""Conversations in one SQLite file, for one machine."""

@@ -1,0 +1,56 @@
+"""How a run comes to an end in a SQLite file, apart from its own commit."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.model.explanation import Explanation, explain_from_feed
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.model.run import Run, RunError, RunStatus
+from turnkeeper.stores import rows
+from turnkeeper.stores.sqlite.database import Tx, sql
+
+MOST_ENTRIES_TOLD = 32
+
+
+def append_feed(
+    tx: Tx,
+    tenant: TenantId,
+    subject: Subject,
+    type: FeedType,
+    run_id: RunId | None,
+    at: datetime,
+    data: Mapping[str, Any],
+) -> int:
+    """Append an entry under the next number of the feed."""
+    no: int = tx.execute(sql.next_feed_no, {"tenant": tenant, "subject": subject}).fetchall()[0][0]
+    tx.execute(sql.append_feed, rows.feed_params(tenant, subject, no, type, run_id, at, data))
+    return no
+
+
+def end_unheld_run(
+    tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunError | None = None, by: RunId | None = None
+) -> None:
+    """End a run whose own node does not do it: queued, waiting, or left behind by a node that is gone."""
+    explanation = explain_run(tx, run, status, at, error)
+    tx.execute(sql.end_run, rows.ended_params(run, status, at, error, by))
+    tx.execute(sql.append_explanation, rows.explanation_params(run.tenant, explanation))
+    data = {"error": error} if error else {}
+    append_feed(tx, run.tenant, run.subject, status.feed_type, run.id, at, data)
+    tx.execute(sql.drop_chunks, chunks_params(run))
+
+
+def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunError | None = None) -> Explanation:
+    """What the feed can tell of a run."""
+    told = tx.execute(sql.feed_of_run, chunks_params(run) | {"limit": MOST_ENTRIES_TOLD}).fetchall()
+    return explain_from_feed(run, tuple(rows.feed_entry_of(row) for row in told), status, at, error)
+
+
+def cancel_waiting_runs(tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
+    for row in tx.execute(sql.waiting_runs, {"tenant": tenant, "subject": subject}).fetchall():
+        end_unheld_run(tx, rows.run_of(row), RunStatus.CANCELLED, at)
+
+
+def chunks_params(run: Run) -> rows.Params:
+    return {"tenant": run.tenant, "subject": run.subject, "run_id": run.id, "first": run.feed_no}

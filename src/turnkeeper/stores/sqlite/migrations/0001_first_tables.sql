@@ -1,0 +1,216 @@
+-- The tables of the first release.
+-- Moments are microseconds since 1970. JSON is text.
+
+CREATE TABLE schema_info (
+    min_code   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE migrations (
+    number     INTEGER NOT NULL PRIMARY KEY,
+    name       TEXT    NOT NULL,
+    checksum   TEXT    NOT NULL,
+    applied_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sessions (
+    tenant           TEXT    NOT NULL,
+    id               TEXT    NOT NULL,
+    owner            TEXT    NOT NULL,
+    agent            TEXT    NOT NULL,
+    status           TEXT    NOT NULL CHECK (status IN ('active', 'paused', 'closed', 'expired')),
+    revision         INTEGER NOT NULL,
+    version          INTEGER NOT NULL,
+    turns            INTEGER NOT NULL,
+    last_seq         INTEGER NOT NULL,
+    epoch            INTEGER NOT NULL,
+    epoch_started_at INTEGER NOT NULL,
+    epoch_first_seq  INTEGER NOT NULL,
+    title            TEXT,
+    double_text      TEXT,
+    metadata         TEXT    NOT NULL,
+    idle_for_seconds INTEGER NOT NULL,
+    created_at       INTEGER NOT NULL,
+    last_active_at   INTEGER NOT NULL,
+    closed_at        INTEGER,
+    closed_reason    TEXT,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_owner ON sessions (tenant, owner, id);
+
+-- Who may run now, and the counters that are raised under its lock. Never deleted, so that a fence never repeats.
+CREATE TABLE leases (
+    tenant        TEXT    NOT NULL,
+    subject       TEXT    NOT NULL,
+    holder        TEXT,
+    run_id        TEXT,
+    fence         INTEGER NOT NULL,
+    expires_at    INTEGER NOT NULL,
+    taken_at      INTEGER NOT NULL,
+    stop_how      TEXT,
+    stop_by       TEXT,
+    first_delta   INTEGER NOT NULL,
+    waiting       INTEGER NOT NULL CHECK (waiting >= 0),
+    last_queue_no INTEGER NOT NULL,
+    last_feed_no  INTEGER NOT NULL,
+    PRIMARY KEY (tenant, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+    tenant        TEXT    NOT NULL,
+    id            TEXT    NOT NULL,
+    session_id    TEXT    NOT NULL,
+    subject       TEXT    NOT NULL,
+    custody       TEXT    NOT NULL,
+    agent         TEXT    NOT NULL,
+    user_id       TEXT    NOT NULL,
+    status        TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'completed', 'failed',
+                                                     'cancelled', 'timed_out', 'superseded', 'abandoned')),
+    queue_no      INTEGER NOT NULL,
+    feed_no       INTEGER NOT NULL,
+    trace_id      TEXT    NOT NULL,
+    input         TEXT,
+    accepted_at   INTEGER NOT NULL,
+    wait_until    INTEGER NOT NULL,
+    started_at    INTEGER,
+    ended_at      INTEGER,
+    fence         INTEGER,
+    turn          INTEGER,
+    finish        TEXT,
+    result        TEXT,
+    error         TEXT,
+    retry_of      TEXT,
+    superseded_by TEXT,
+    merged        INTEGER,
+    retry_safe    INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX runs_of_session ON runs (tenant, session_id, queue_no);
+CREATE INDEX runs_open ON runs (tenant, subject, queue_no) WHERE status IN ('queued', 'running', 'waiting');
+
+CREATE TABLE messages (
+    tenant     TEXT    NOT NULL,
+    session_id TEXT    NOT NULL,
+    seq        INTEGER NOT NULL,
+    id         TEXT    NOT NULL,
+    turn       INTEGER NOT NULL,
+    epoch      INTEGER NOT NULL,
+    role       TEXT    NOT NULL,
+    content    TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, session_id, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE turns (
+    tenant       TEXT    NOT NULL,
+    session_id   TEXT    NOT NULL,
+    number       INTEGER NOT NULL,
+    run_id       TEXT    NOT NULL,
+    epoch        INTEGER NOT NULL,
+    revision     INTEGER NOT NULL,
+    first_seq    INTEGER NOT NULL,
+    last_seq     INTEGER NOT NULL,
+    finish       TEXT    NOT NULL,
+    state        TEXT    NOT NULL,
+    committed_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, session_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE epochs (
+    tenant     TEXT    NOT NULL,
+    session_id TEXT    NOT NULL,
+    number     INTEGER NOT NULL,
+    revision   INTEGER NOT NULL,
+    first_seq  INTEGER NOT NULL,
+    run_id     TEXT    NOT NULL,
+    cause      TEXT    NOT NULL,
+    started_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, session_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE feed (
+    tenant  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    no      INTEGER NOT NULL,
+    type    TEXT    NOT NULL,
+    run_id  TEXT,
+    at      INTEGER NOT NULL,
+    data    TEXT    NOT NULL,
+    PRIMARY KEY (tenant, subject, no)
+) STRICT, WITHOUT ROWID;
+
+-- Provisional output of runs that have not ended. Numbered like the feed, deleted with the end of the run.
+CREATE TABLE chunks (
+    tenant  TEXT    NOT NULL,
+    subject TEXT    NOT NULL,
+    no      INTEGER NOT NULL,
+    run_id  TEXT    NOT NULL,
+    at      INTEGER NOT NULL,
+    text    TEXT    NOT NULL,
+    PRIMARY KEY (tenant, subject, no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoints (
+    tenant TEXT    NOT NULL,
+    run_id TEXT    NOT NULL,
+    no     INTEGER NOT NULL,
+    at     INTEGER NOT NULL,
+    data   TEXT    NOT NULL,
+    PRIMARY KEY (tenant, run_id, no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE explanations (
+    tenant     TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    run_id     TEXT NOT NULL,
+    data       TEXT NOT NULL,
+    PRIMARY KEY (tenant, session_id, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE requests (
+    tenant    TEXT    NOT NULL,
+    user_id   TEXT    NOT NULL,
+    key       TEXT    NOT NULL,
+    body_hash BLOB    NOT NULL,
+    run_id    TEXT    NOT NULL,
+    at        INTEGER NOT NULL,
+    PRIMARY KEY (tenant, user_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit (
+    tenant TEXT    NOT NULL,
+    chain  TEXT    NOT NULL,
+    no     INTEGER NOT NULL,
+    body   TEXT    NOT NULL,
+    hash   BLOB    NOT NULL,
+    PRIMARY KEY (tenant, chain, no)
+) STRICT, WITHOUT ROWID;
+
+-- Nodes belong to the reserved tenant '-'.
+CREATE TABLE nodes (
+    tenant     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    started_at INTEGER NOT NULL,
+    seen_at    INTEGER NOT NULL,
+    agents     TEXT    NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER messages_keep BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'messages is append-only'); END;
+CREATE TRIGGER messages_stay BEFORE DELETE ON messages BEGIN SELECT RAISE(ABORT, 'messages is append-only'); END;
+CREATE TRIGGER turns_keep BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'turns is append-only'); END;
+CREATE TRIGGER turns_stay BEFORE DELETE ON turns BEGIN SELECT RAISE(ABORT, 'turns is append-only'); END;
+CREATE TRIGGER epochs_keep BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ABORT, 'epochs is append-only'); END;
+CREATE TRIGGER epochs_stay BEFORE DELETE ON epochs BEGIN SELECT RAISE(ABORT, 'epochs is append-only'); END;
+CREATE TRIGGER feed_keep BEFORE UPDATE ON feed BEGIN SELECT RAISE(ABORT, 'feed is append-only'); END;
+CREATE TRIGGER feed_stay BEFORE DELETE ON feed BEGIN SELECT RAISE(ABORT, 'feed is append-only'); END;
+CREATE TRIGGER checkpoints_keep BEFORE UPDATE ON checkpoints BEGIN SELECT RAISE(ABORT, 'checkpoints is append-only'); END;
+CREATE TRIGGER checkpoints_stay BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'checkpoints is append-only'); END;
+CREATE TRIGGER explanations_keep BEFORE UPDATE ON explanations BEGIN SELECT RAISE(ABORT, 'explanations is append-only'); END;
+CREATE TRIGGER explanations_stay BEFORE DELETE ON explanations BEGIN SELECT RAISE(ABORT, 'explanations is append-only'); END;
+CREATE TRIGGER audit_keep BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+CREATE TRIGGER leases_stay BEFORE DELETE ON leases BEGIN SELECT RAISE(ABORT, 'a lease is never deleted'); END;
+
+INSERT INTO schema_info (min_code) VALUES (1);

@@ -1,0 +1,495 @@
+"""Runs in a SQLite file: taking them in, taking turns, and how they end."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from turnkeeper.errors import (
+    DuplicateRequest,
+    LeaseLost,
+    QueueFull,
+    RunNotFound,
+    RunNotWaiting,
+    SessionMoved,
+    SessionNotFound,
+)
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
+from turnkeeper.model.session import Custody
+from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
+from turnkeeper.stores import rows
+from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
+from turnkeeper.stores.sqlite.audit import SqliteAudit
+from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
+from turnkeeper.stores.sqlite.endings import (
+    append_feed,
+    cancel_waiting_runs,
+    chunks_params,
+    end_unheld_run,
+    explain_run,
+)
+from turnkeeper.stores.sqlite.sessions import insert_session
+
+
+class SqliteRuns:
+    def __init__(self, database: SqliteDatabase, audit: SqliteAudit) -> None:
+        self._database = database
+        self._audit = audit
+
+    # --- taking a run in
+
+    async def accept(self, intake: Intake) -> Accepted:
+        return await self._database.write("accept", lambda tx: self._accept(tx, intake))
+
+    def _accept(self, tx: Tx, intake: Intake) -> Accepted:
+        known = self._known_request(tx, intake)
+        if known is not None and not known.may_be_sent_again:
+            self._audit.append(tx, intake.audit)
+            return Accepted(run=known, attached=True)
+        if intake.answers is not None:
+            accepted = self._accept_answer(tx, intake, intake.answers)
+        else:
+            accepted = self._accept_message(tx, intake)
+        if intake.request is not None:
+            statement = sql.insert_request if known is None else sql.move_request
+            tx.execute(statement, rows.request_params(intake.request, accepted.run))
+        self._audit.append(tx, intake.audit)
+        return accepted
+
+    def _known_request(self, tx: Tx, intake: Intake) -> Run | None:
+        if intake.request is None:
+            return None
+        found = tx.execute(sql.find_request, rows.request_params(intake.request, intake.run)).fetchone()
+        if found is None:
+            return None
+        if bytes(found["body_hash"]) != intake.request.body_hash:
+            raise DuplicateRequest(intake.request.key)
+        return self._run(tx, intake.run.tenant, found["run_id"])
+
+    def _accept_message(self, tx: Tx, intake: Intake) -> Accepted:
+        run, subject = intake.run, intake.run.subject
+        if intake.new_session is not None:
+            insert_session(tx, intake.new_session)
+        elif run.custody is Custody.CLIENT:
+            tx.execute(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
+        agent, session_double_text, lease = self._room_for(tx, intake)
+        double_text = intake.double_text or session_double_text or terms_of(intake.agents, agent).double_text
+        idle = lease["holder"] is None and lease["waiting"] == 0
+        if double_text is DoubleText.REJECT and not idle:
+            raise busy(run.session_id, lease)
+        if not idle and lease["waiting"] >= intake.queue_limit:
+            raise QueueFull(run.session_id, waiting=lease["waiting"])
+
+        numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}
+        run = replace(run, agent=agent, **numbers)
+        taken = None
+        if idle and agent in intake.agents:
+            taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
+            run = run.taken(taken.fence, run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
+            tx.execute(sql.take_lease_at_intake, self._taking_params(taken))
+        else:
+            tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
+        if run.custody is Custody.ENGINE:
+            now = rows.micros(run.accepted_at)
+            tx.execute(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
+        tx.execute(sql.insert_run, rows.run_params(run))
+        tx.execute(sql.append_feed, rows.accepted_params(run))
+        return Accepted(run=run, lease=taken, double_text=double_text)
+
+    def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, sqlite3.Row]:
+        """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""
+        run = intake.run
+        if run.custody is Custody.CLIENT:
+            return run.agent, None, self._lease(tx, run.tenant, run.subject)
+        place = {"tenant": run.tenant, "session_id": run.session_id}
+        session = tx.execute(sql.session_and_lease, place).fetchone()
+        if session is None or not (session["owner"] == run.user or intake.sees_whole_tenant):
+            raise SessionNotFound(run.session_id)
+        refuse_if_over(run.session_id, session, run.accepted_at)
+        own = DoubleText(session["double_text"]) if session["double_text"] else None
+        return intake.agent or AgentId(session["agent"]), own, session
+
+    def _accept_answer(self, tx: Tx, intake: Intake, run_id: RunId) -> Accepted:
+        """Queue the waiting run again, with the answer in its checkpoint."""
+        _, _, lease = self._room_for(tx, intake)
+        run = self._run(tx, intake.run.tenant, run_id)
+        if run.session_id != intake.run.session_id:
+            raise RunNotFound(run_id)
+        if run.status is not RunStatus.WAITING:
+            raise RunNotWaiting(run_id, run.status)
+        answered = self._checkpoint(tx, run).answered(intake.answer_text)
+        at = intake.run.accepted_at
+        idle = lease["holder"] is None and lease["waiting"] == 0
+        run = replace(
+            run, status=RunStatus.QUEUED, queue_no=lease["last_queue_no"] + 1, wait_until=intake.run.wait_until
+        )
+        taken = None
+        if idle and run.agent in intake.agents:
+            taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
+            run = run.taken(taken.fence, at, retry_safe=intake.agents[run.agent].retry_safe)
+            tx.execute(sql.take_lease_at_intake, self._taking_params(taken))
+        else:
+            tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": run.subject})
+        tx.execute(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": rows.micros(at)})
+        tx.execute(sql.resume_run, rows.run_params(run))
+        tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, answered, at))
+        no = lease["last_feed_no"] + 1
+        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, {})
+        tx.execute(sql.append_feed, said)
+        return Accepted(run=run, lease=taken, checkpoint=answered)
+
+    # --- taking turns
+
+    async def claim(
+        self,
+        tenant: TenantId,
+        subject: Subject,
+        *,
+        node: NodeId,
+        agents: Mapping[AgentId, AgentTerms],
+        lease_seconds: float,
+        at: datetime,
+        new_run_id: RunId,
+    ) -> Claimed | None:
+        return await self._database.write(
+            "claim", lambda tx: self._claim(tx, tenant, subject, node, agents, lease_seconds, at, new_run_id)
+        )
+
+    def _claim(
+        self,
+        tx: Tx,
+        tenant: TenantId,
+        subject: Subject,
+        node: NodeId,
+        agents: Mapping[AgentId, AgentTerms],
+        lease_seconds: float,
+        at: datetime,
+        new_run_id: RunId,
+    ) -> Claimed | None:
+        lease = self._lease(tx, tenant, subject)
+        if lease["holder"] is not None and lease["expires_at"] > self._database.clock():
+            return None
+        if lease["holder"] is not None:
+            self._abandon(tx, self._run(tx, tenant, lease["run_id"]), at, new_run_id)
+        self._end_overdue(tx, tenant, subject, at)
+        found = tx.execute(sql.first_queued_run, {"tenant": tenant, "subject": subject}).fetchone()
+        if found is None or found["agent"] not in agents:
+            return None
+        run = rows.run_of(found)
+        fence = self._lease(tx, tenant, subject)["fence"] + 1
+        taken = self._new_lease(node, run, fence, lease_seconds)
+        run = run.taken(taken.fence, at, retry_safe=agents[run.agent].retry_safe)
+        tx.execute(sql.take_lease, self._taking_params(taken))
+        tx.execute(sql.start_run, rows.run_params(run))
+        return Claimed(run=run, lease=taken, checkpoint=self._checkpoint_or_none(tx, run))
+
+    def _abandon(self, tx: Tx, run: Run, at: datetime, new_run_id: RunId) -> None:
+        """The holder is gone. Its run may be tried once more where its agent allows that."""
+        tx.execute(sql.raise_fence, {"tenant": run.tenant, "subject": run.subject})
+        if not run.may_be_retried:
+            end_unheld_run(tx, run, RunStatus.ABANDONED, at)
+            return
+        end_unheld_run(tx, run, RunStatus.ABANDONED, at, by=new_run_id)
+        tx.execute(sql.join_queue, {"tenant": run.tenant, "subject": run.subject})
+        no = append_feed(tx, run.tenant, run.subject, FeedType.RUN_ACCEPTED, new_run_id, at, {"retry_of": run.id})
+        tx.execute(sql.insert_run, rows.run_params(replace(run.again(new_run_id, at), feed_no=no)))
+
+    def _end_overdue(self, tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
+        place = {"tenant": tenant, "subject": subject, "now": rows.micros(at)}
+        for row in tx.execute(sql.queued_runs_out_of_time, place).fetchall():
+            run = rows.run_of(row)
+            if run.status is RunStatus.QUEUED:
+                tx.execute(sql.leave_queue, place)
+            end_unheld_run(tx, run, RunStatus.TIMED_OUT, at, WAITED_TOO_LONG)
+
+    def renew(self, leases: Sequence[Lease], *, lease_seconds: float) -> Sequence[Lease]:
+        return self._database.write_from_thread("renew", lambda tx: self._renew(tx, leases, lease_seconds))
+
+    def _renew(self, tx: Tx, leases: Sequence[Lease], lease_seconds: float) -> Sequence[Lease]:
+        until = self._database.clock() + int(lease_seconds * 1e6)
+        return [
+            lease
+            for lease in leases
+            if tx.execute(sql.renew_lease, rows.lease_params(lease) | {"expires_at": until}).rowcount == 0
+        ]
+
+    # --- how a run ends
+
+    async def commit(
+        self, turn: Turn, lease: Lease, *, session_id: SessionId, expected_revision: int, explanation: Explanation
+    ) -> Committed:
+        params = rows.turn_params(lease.tenant, session_id, turn, expected_revision)
+        messages = rows.message_params(lease.tenant, session_id, turn)
+        explained = rows.explanation_params(lease.tenant, explanation)
+        return await self._database.write(
+            "commit", lambda tx: self._commit(tx, turn, lease, params, messages, explained)
+        )
+
+    def _commit(
+        self,
+        tx: Tx,
+        turn: Turn,
+        lease: Lease,
+        params: rows.Params,
+        messages: Sequence[rows.Params],
+        explained: rows.Params,
+    ) -> Committed:
+        released = self._release(tx, lease)
+        if tx.execute(sql.advance_session, params).rowcount == 0:
+            raise SessionMoved(params["session_id"], expected_revision=params["expected_revision"])
+        tx.executemany(sql.append_message, messages)
+        tx.execute(sql.append_turn, params)
+        tx.execute(sql.complete_run, params)
+        tx.execute(sql.append_explanation, explained)
+        said = rows.turn_said(turn) | self._deltas(tx, lease, released)
+        self._say_end(tx, lease, released, FeedType.RUN_COMPLETED, turn.committed_at, said)
+        return rows.committed(released, revision=params["revision"])
+
+    async def end(self, lease: Lease, end: RunEnd) -> Committed:
+        return await self._database.write("end", lambda tx: self._end(tx, lease, end))
+
+    def _end(self, tx: Tx, lease: Lease, end: RunEnd) -> Committed:
+        released = self._release(tx, lease)
+        tx.execute(sql.end_run, rows.end_params(lease.tenant, lease.run_id, end))
+        tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, end.explanation))
+        said = rows.end_said(end) | self._deltas(tx, lease, released)
+        self._say_end(tx, lease, released, end.status.feed_type, end.at, said)
+        return rows.committed(released)
+
+    async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
+        return await self._database.write("suspend", lambda tx: self._suspend(tx, lease, checkpoint, at, wait_until))
+
+    def _suspend(self, tx: Tx, lease: Lease, checkpoint: Checkpoint, at: datetime, wait_until: datetime) -> Committed:
+        released = self._release(tx, lease)
+        run = self._run(tx, lease.tenant, lease.run_id)
+        tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, checkpoint, at))
+        tx.execute(sql.suspend_run, rows.run_params(replace(run, wait_until=wait_until)))
+        said = {"question": checkpoint.asks[-1].shown} | self._deltas(tx, lease, released)
+        self._say_end(tx, lease, released, FeedType.RUN_WAITING, at, said)
+        return rows.committed(released)
+
+    async def reset(
+        self, lease: Lease, *, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
+    ) -> Epoch:
+        return await self._database.write(
+            "reset", lambda tx: self._reset(tx, lease, session_id, expected_revision, at, trigger)
+        )
+
+    def _reset(
+        self, tx: Tx, lease: Lease, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
+    ) -> Epoch:
+        held = tx.execute(sql.hold_lease, rows.lease_params(lease)).fetchall()
+        if not held:
+            raise LeaseLost(lease.run_id)
+        place = {"tenant": lease.tenant, "session_id": session_id, "now": rows.micros(at)}
+        advanced = tx.execute(sql.reset_session, place | {"expected_revision": expected_revision}).fetchall()
+        if not advanced:
+            raise SessionMoved(session_id, expected_revision=expected_revision)
+        epoch = Epoch(number=advanced[0]["epoch"], started_at=at, first_seq=advanced[0]["epoch_first_seq"])
+        tx.execute(
+            sql.append_epoch,
+            place
+            | {
+                "epoch": epoch.number,
+                "revision": advanced[0]["revision"],
+                "first_seq": epoch.first_seq,
+                "run_id": lease.run_id,
+                "cause": trigger,
+            },
+        )
+        said = {"epoch": epoch.number, "trigger": trigger}
+        no = held[0]["last_feed_no"]
+        tx.execute(
+            sql.append_feed,
+            rows.feed_params(lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, at, said),
+        )
+        cancel_waiting_runs(tx, lease.tenant, lease.subject, at)
+        return epoch
+
+    # --- stopping a run for another one
+
+    async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
+        return await self._database.write("ask_to_stop", lambda tx: self._ask_to_stop(tx, tenant, subject, how, by))
+
+    def _ask_to_stop(self, tx: Tx, tenant: TenantId, subject: Subject, how: str, by: RunId | None) -> Lease | None:
+        lease = self._lease(tx, tenant, subject)
+        if lease["holder"] is None:
+            return None
+        tx.execute(sql.wish_to_stop, {"tenant": tenant, "subject": subject, "how": how, "by": by})
+        return rows.lease_of(lease)
+
+    async def stop_wish(self, lease: Lease) -> tuple[str, RunId | None] | None:
+        found = self._database.read(sql.read_lease, rows.lease_params(lease))
+        if not found or found[0]["fence"] != lease.fence or found[0]["holder"] is None:
+            raise LeaseLost(lease.run_id)
+        return (found[0]["stop_how"], found[0]["stop_by"]) if found[0]["stop_how"] else None
+
+    async def supersede(
+        self, lease: Lease, *, how: DoubleText, by: RunId, at: datetime, explanation: Explanation | None
+    ) -> bool:
+        return await self._database.write("supersede", lambda tx: self._supersede(tx, lease, how, by, at, explanation))
+
+    def _supersede(
+        self, tx: Tx, lease: Lease, how: DoubleText, by: RunId, at: datetime, explanation: Explanation | None
+    ) -> bool:
+        held = self._lease(tx, lease.tenant, lease.subject)
+        if held["fence"] != lease.fence or held["holder"] is None:
+            return False
+        run, newcomer = self._run(tx, lease.tenant, lease.run_id), self._run(tx, lease.tenant, by)
+        if how is DoubleText.MERGE:
+            first = tx.execute(sql.first_queued_run, rows.lease_params(lease)).fetchone()
+            has_asked = self._checkpoint_or_none(tx, run) is not None
+            if held["first_delta"] or has_asked or first is None or first["id"] != by:
+                tx.execute(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
+                return False
+            merged = rows.json_text(run.input.followed_by(newcomer.input))
+            tx.execute(sql.merge_input, {"tenant": lease.tenant, "run_id": by, "input": merged})
+        turn = self._keep_what_was_shown(tx, run, at) if how is DoubleText.INTERRUPT else None
+        tx.execute(sql.raise_fence, rows.lease_params(lease))
+        explanation = explanation or explain_run(tx, run, RunStatus.SUPERSEDED, at)
+        tx.execute(sql.supersede_run, rows.superseded_params(run, by, at, turn, merged=how is DoubleText.MERGE))
+        if turn is not None:
+            explanation = replace(explanation, turn=turn.number)
+        tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, explanation))
+        said = {"by": by, "how": how.value} | (rows.turn_said(turn) if turn else {})
+        said |= self._deltas(tx, lease, held)
+        append_feed(tx, lease.tenant, lease.subject, FeedType.RUN_SUPERSEDED, run.id, at, said)
+        return True
+
+    def _keep_what_was_shown(self, tx: Tx, run: Run, at: datetime) -> Turn:
+        """What a listener heard stays true: one Turn with the user's messages and the text already shown."""
+        place = {"tenant": run.tenant, "session_id": run.session_id}
+        loaded = tx.execute(sql.load_session, place).fetchone()
+        session = rows.session_of(loaded)
+        chunks = tx.execute(sql.chunks_of_run, chunks_params(run)).fetchall()
+        shown = "".join(row["text"] for row in chunks)
+        state = rows.from_json(loaded["state"]) if loaded["state"] else {}
+        asked = self._checkpoint_or_none(tx, run)
+        turn = Turn.of(
+            run,
+            session,
+            asks=asked.asks if asked else (),
+            text=shown,
+            state=state,
+            finish=Finish.INTERRUPTED,
+            at=at,
+        )
+        params = rows.turn_params(run.tenant, run.session_id, turn, session.revision)
+        tx.execute(sql.advance_session, params)
+        tx.executemany(sql.append_message, rows.message_params(run.tenant, run.session_id, turn))
+        tx.execute(sql.append_turn, params)
+        return turn
+
+    async def cancel(self, tenant: TenantId, run_id: RunId, *, at: datetime) -> Run:
+        return await self._database.write("cancel", lambda tx: self._cancel(tx, tenant, run_id, at))
+
+    def _cancel(self, tx: Tx, tenant: TenantId, run_id: RunId, at: datetime) -> Run:
+        run = self._run(tx, tenant, run_id)
+        if run.status not in (RunStatus.QUEUED, RunStatus.WAITING):
+            return run
+        if run.status is RunStatus.QUEUED:
+            tx.execute(sql.leave_queue, {"tenant": tenant, "subject": run.subject})
+        end_unheld_run(tx, run, RunStatus.CANCELLED, at)
+        return self._run(tx, tenant, run_id)
+
+    # --- reading
+
+    async def get(self, tenant: TenantId, run_id: RunId) -> Run:
+        found = self._database.read(sql.get_run, {"tenant": tenant, "run_id": run_id})
+        if not found:
+            raise RunNotFound(run_id)
+        return rows.run_of(found[0])
+
+    async def list(self, tenant: TenantId, session_id: SessionId, *, before: int | None, limit: int) -> Sequence[Run]:
+        place = {"tenant": tenant, "session_id": session_id, "before": before or rows.NO_LIMIT, "limit": limit}
+        return [rows.run_of(row) for row in self._database.read(sql.list_runs, place)]
+
+    async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
+        place = {"tenant": tenant, "session_id": run.session_id, "run_id": run.id}
+        found = self._database.read(sql.get_explanation, place)
+        return rows.explanation_of(found[0]["data"]) if found else None
+
+    async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
+        found = self._database.read(sql.newest_checkpoint, {"tenant": tenant, "run_id": run_id})
+        return rows.checkpoint_of(found[0]["data"]) if found else None
+
+    async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
+        place = {"clock": self._database.clock(), "now": rows.micros(at), "limit": limit}
+        return [Work(tenant=row["tenant"], subject=row["subject"]) for row in self._database.read(sql.due_work, place)]
+
+    async def forget_requests(self, *, before: datetime) -> int:
+        return await self._database.write("forget_requests", lambda tx: self._forget_requests(tx, before))
+
+    def _forget_requests(self, tx: Tx, before: datetime) -> int:
+        tenants = [row["tenant"] for row in tx.execute(sql.tenants_with_requests, {})]
+        place: rows.Params = {"before": rows.micros(before)}
+        return sum(tx.execute(sql.forget_requests, place | {"tenant": tenant}).rowcount for tenant in tenants)
+
+    # --- inside a write
+
+    def _run(self, tx: Tx, tenant: TenantId, run_id: RunId) -> Run:
+        found = tx.execute(sql.get_run, {"tenant": tenant, "run_id": run_id}).fetchone()
+        if found is None:
+            raise RunNotFound(run_id)
+        return rows.run_of(found)
+
+    def _lease(self, tx: Tx, tenant: TenantId, subject: Subject) -> sqlite3.Row:
+        found: sqlite3.Row | None = tx.execute(sql.read_lease, {"tenant": tenant, "subject": subject}).fetchone()
+        if found is None:
+            raise SessionNotFound(SessionId(subject))
+        return found
+
+    def _new_lease(self, node: NodeId, run: Run, fence: int, seconds: float) -> Lease:
+        return Lease(
+            tenant=run.tenant,
+            subject=run.subject,
+            run_id=run.id,
+            holder=node,
+            fence=Fence(fence),
+            expires_at=rows.moment(self._database.clock()) + timedelta(seconds=seconds),
+        )
+
+    def _taking_params(self, lease: Lease) -> rows.Params:
+        return rows.lease_params(lease) | {
+            "holder": lease.holder,
+            "expires_at": rows.micros(lease.expires_at),
+            "clock": self._database.clock(),
+        }
+
+    def _release(self, tx: Tx, lease: Lease) -> sqlite3.Row:
+        released: list[sqlite3.Row] = tx.execute(sql.release_lease, rows.lease_params(lease)).fetchall()
+        if not released:
+            raise LeaseLost(lease.run_id)
+        return released[0]
+
+    def _deltas(self, tx: Tx, lease: Lease, row: sqlite3.Row) -> dict[str, Any]:
+        """Drop the provisional output of the run, and say which numbers it had."""
+        if not row["first_delta"]:
+            return {}
+        place = rows.lease_params(lease) | {"first": row["first_delta"]}
+        last = tx.execute(sql.chunks_of_run, place).fetchall()[-1]["no"]
+        tx.execute(sql.drop_chunks, place)
+        return {"deltas": [row["first_delta"], last]}
+
+    def _say_end(
+        self, tx: Tx, lease: Lease, released: sqlite3.Row, type: FeedType, at: datetime, said: Mapping[str, Any]
+    ) -> None:
+        no = released["last_feed_no"]
+        tx.execute(sql.append_feed, rows.feed_params(lease.tenant, lease.subject, no, type, lease.run_id, at, said))
+
+    def _checkpoint(self, tx: Tx, run: Run) -> Checkpoint:
+        found = tx.execute(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id}).fetchone()
+        return rows.checkpoint_of(found["data"])
+
+    def _checkpoint_or_none(self, tx: Tx, run: Run) -> Checkpoint | None:
+        found = tx.execute(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id}).fetchone()
+        return rows.checkpoint_of(found["data"]) if found else None

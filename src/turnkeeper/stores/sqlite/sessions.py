@@ -1,0 +1,104 @@
+"""Sessions in a SQLite file."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
+from turnkeeper.model.message import Message
+from turnkeeper.model.session import Conversation, Session, SettingsChange
+from turnkeeper.stores import rows
+from turnkeeper.stores.sqlite.audit import SqliteAudit
+from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
+from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
+
+
+class SqliteSessions:
+    def __init__(self, database: SqliteDatabase, audit: SqliteAudit) -> None:
+        self._database = database
+        self._audit = audit
+
+    async def create(self, session: Session, audit: AuditFacts) -> None:
+        await self._database.write("create_session", lambda tx: self._create(tx, session, audit))
+
+    async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
+        found = self._database.read(sql.load_session, {"tenant": tenant, "session_id": session_id})
+        if not found:
+            raise SessionNotFound(session_id)
+        session = rows.session_of(found[0])
+        place = {"tenant": tenant, "session_id": session_id, "first_seq": session.epoch.first_seq, "window": window}
+        newest = self._database.read(sql.newest_messages, place)
+        state = found[0]["state"]
+        return Conversation(
+            session=session,
+            history=tuple(rows.message_of(row) for row in reversed(newest)),
+            state=rows.from_json(state) if state else {},
+        )
+
+    async def get(self, tenant: TenantId, session_id: SessionId) -> Session:
+        found = self._database.read(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if not found:
+            raise SessionNotFound(session_id)
+        return rows.session_of(found[0])
+
+    async def list(
+        self, tenant: TenantId, *, owner: UserId | None, before: SessionId | None, limit: int
+    ) -> Sequence[Session]:
+        query = sql.list_sessions if owner is None else sql.list_sessions_of_owner
+        params = {"tenant": tenant, "owner": owner, "before": before or "~", "limit": limit}
+        return [rows.session_of(row) for row in self._database.read(query, params)]
+
+    async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
+        params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
+        return [rows.message_of(row) for row in self._database.read(sql.messages_after, params)]
+
+    async def change(
+        self,
+        tenant: TenantId,
+        session_id: SessionId,
+        change: SettingsChange,
+        *,
+        at: datetime,
+        expected_version: int | None,
+        audit: AuditFacts,
+    ) -> Session:
+        return await self._database.write(
+            "change_settings", lambda tx: self._change(tx, tenant, session_id, change, at, expected_version, audit)
+        )
+
+    def _create(self, tx: Tx, session: Session, audit: AuditFacts) -> None:
+        insert_session(tx, session)
+        self._audit.append(tx, audit)
+
+    def _change(
+        self,
+        tx: Tx,
+        tenant: TenantId,
+        session_id: SessionId,
+        change: SettingsChange,
+        at: datetime,
+        expected_version: int | None,
+        audit: AuditFacts,
+    ) -> Session:
+        found = tx.execute(sql.get_session, {"tenant": tenant, "session_id": session_id}).fetchone()
+        if found is None:
+            raise SessionNotFound(session_id)
+        session = rows.session_of(found)
+        if expected_version is not None and expected_version != session.version:
+            raise VersionMoved(session_id, expected=expected_version, actual=session.version)
+        changed = change.applied_to(session, at)
+        if changed is None:
+            raise InvalidTransition(session_id, session.status, change.status or session.status)
+        tx.execute(sql.change_settings, rows.settings_params(changed, session.version))
+        if changed.status.is_terminal:
+            cancel_waiting_runs(tx, tenant, Subject(session_id), at)
+        append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, {"status": changed.status})
+        self._audit.append(tx, audit)
+        return changed
+
+
+def insert_session(tx: Tx, session: Session) -> None:
+    tx.execute(sql.insert_session, rows.session_params(session))
+    tx.execute(sql.insert_lease, {"tenant": session.tenant, "subject": session.id})

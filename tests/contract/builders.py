@@ -1,0 +1,187 @@
+"""Sessions, runs and turns for tests that speak of what a store keeps."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.envelope import Command
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.event import Event
+from turnkeeper.model.explanation import Explanation, Stage
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
+from turnkeeper.model.session import Conversation, Custody, Session
+from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RequestKey, RunEnd
+from turnkeeper.ports.store import Store
+from turnkeeper.testing.clock import NOON, SteppedClock
+
+NODE = NodeId("node_one")
+OTHER_NODE = NodeId("node_two")
+TENANT = TenantId("acme")
+USER = UserId("ada")
+AGENT = AgentId("concierge")
+TERMS = {AGENT: AgentTerms()}
+LEASE_SECONDS = 60.0
+RUN_OUT = -1.0
+"""A lease of this many seconds has run out before it begins."""
+
+clock = SteppedClock()
+
+
+def a_session(**changes: Any) -> Session:
+    session = Session(
+        tenant=TENANT,
+        id=SessionId(clock.new_id("sess")),
+        owner=USER,
+        agent=AGENT,
+        epoch=Epoch(number=1, started_at=NOON, first_seq=1),
+        idle_for_seconds=86_400,
+        created_at=NOON,
+        last_active_at=NOON,
+    )
+    return replace(session, **changes)
+
+
+def audit_of(verb: str = "chat", tenant: TenantId = TENANT, outcome: str = "accepted") -> AuditFacts:
+    return AuditFacts(tenant=tenant, at=NOON, verb=verb, outcome=outcome, facts={"user": USER})
+
+
+async def a_kept_session(store: Store, **changes: Any) -> Session:
+    session = a_session(**changes)
+    await store.sessions.create(session, audit_of("create", session.tenant))
+    return session
+
+
+def run_saying(text: str, session: Session, **changes: Any) -> Run:
+    run = Run(
+        tenant=session.tenant,
+        id=RunId(clock.new_id("run")),
+        session_id=session.id,
+        custody=session.custody,
+        agent=session.agent,
+        user=session.owner,
+        status=RunStatus.QUEUED,
+        queue_no=0,
+        feed_no=0,
+        trace_id=TraceId("0" * 32),
+        input=RunInput(events=(Event(text=text),)),
+        accepted_at=NOON,
+        wait_until=NOON + timedelta(seconds=60),
+    )
+    return replace(run, **changes)
+
+
+def intake_of(run: Run, **changes: Any) -> Intake:
+    intake = Intake(
+        run=run,
+        agent=None,
+        sees_whole_tenant=False,
+        audit=audit_of(tenant=run.tenant),
+        node=NODE,
+        agents=TERMS,
+        lease_seconds=LEASE_SECONDS,
+        queue_limit=32,
+    )
+    return replace(intake, **changes)
+
+
+async def accept(store: Store, text: str, session: Session, **changes: Any) -> Accepted:
+    return await store.runs.accept(intake_of(run_saying(text, session), **changes))
+
+
+async def held(store: Store, text: str, session: Session, **changes: Any) -> tuple[Run, Lease]:
+    """A message that is being answered."""
+    accepted = await accept(store, text, session, **changes)
+    assert accepted.lease is not None, "the session is busy"
+    return accepted.run, accepted.lease
+
+
+async def claim(store: Store, session: Session, **changes: Any) -> Claimed | None:
+    asked: dict[str, Any] = {
+        "node": NODE,
+        "agents": TERMS,
+        "lease_seconds": LEASE_SECONDS,
+        "at": NOON,
+        "new_run_id": RunId(clock.new_id("run")),
+    }
+    return await store.runs.claim(session.tenant, Subject(session.id), **(asked | changes))
+
+
+def explanation_of(run: Run, status: RunStatus = RunStatus.COMPLETED) -> Explanation:
+    stages = (Stage(name="open_session", began_us=0, took_us=5),)
+    return Explanation(run_id=run.id, session_id=run.session_id, status=status, at=NOON, stages=stages)
+
+
+def turn_answering(run: Run, loaded: Conversation, text: str, state: Mapping[str, Any] | None = None) -> Turn:
+    return Turn.of(
+        run, loaded.session, asks=(), text=text, state=state or {}, finish=Finish.DONE, at=NOON + timedelta(seconds=1)
+    )
+
+
+async def load(store: Store, session: Session, window: int = 20) -> Conversation:
+    return await store.sessions.load(session.tenant, session.id, window=window)
+
+
+async def commit(store: Store, run: Run, lease: Lease, text: str, state: Mapping[str, Any] | None = None) -> Committed:
+    loaded = await store.sessions.load(run.tenant, run.session_id, window=20)
+    return await store.runs.commit(
+        turn_answering(run, loaded, text, state),
+        lease,
+        session_id=run.session_id,
+        expected_revision=loaded.session.revision,
+        explanation=explanation_of(run),
+    )
+
+
+async def exchange(store: Store, session: Session, asked: str, answered: str, **state: Any) -> Run:
+    """One whole turn."""
+    run, lease = await held(store, asked, session)
+    await commit(store, run, lease, answered, state)
+    return run
+
+
+def end_as(run: Run, status: RunStatus, **changes: Any) -> RunEnd:
+    return replace(RunEnd(status=status, explanation=explanation_of(run, status), at=NOON), **changes)
+
+
+def lines(loaded: Conversation) -> list[str]:
+    return [message.content for message in loaded.history]
+
+
+__all__ = [
+    "AGENT",
+    "Command",
+    "Custody",
+    "DoubleText",
+    "LEASE_SECONDS",
+    "NODE",
+    "NOON",
+    "OTHER_NODE",
+    "RUN_OUT",
+    "RequestKey",
+    "TENANT",
+    "TERMS",
+    "USER",
+    "a_kept_session",
+    "a_session",
+    "accept",
+    "audit_of",
+    "claim",
+    "clock",
+    "commit",
+    "datetime",
+    "end_as",
+    "exchange",
+    "explanation_of",
+    "held",
+    "intake_of",
+    "lines",
+    "load",
+    "run_saying",
+    "turn_answering",
+]
