@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.guarantees import ProofCheck
-from tests.postgres import PostgresServer, create_database, drop_database
+from tests.postgres import PostgresDidNotStart, PostgresServer, create_database, drop_database
 from tests.scale import SOAKING
 
 settings.register_profile(
@@ -42,9 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(ProofCheck(config), "guarantees")
     if ADMIN_DSN in os.environ or config.option.collectonly:
         return
-    server = PostgresServer()
-    config.add_cleanup(server.remove)
-    server.start(durable=False)
+    try:
+        server = PostgresServer()
+        config.add_cleanup(server.remove)
+        server.start(durable=False)
+    except PostgresDidNotStart as reason:
+        raise pytest.UsageError(str(reason)) from reason
     os.environ[ADMIN_DSN] = server.dsn()
 
 

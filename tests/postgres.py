@@ -43,12 +43,13 @@ class PostgresServer:
     """One cluster in a folder of its own. It keeps its address and its data until `remove`."""
 
     def __init__(self) -> None:
+        programs = _bundled_programs()
         # Any user must be able to walk through to the copy made for an unprivileged server.
         self._folder = Path(tempfile.mkdtemp(prefix="tk-pg-"))
         self._folder.chmod(0o711)
         self._data = self._folder / "data"
         self._log = self._folder / "log"
-        self._launch = _Launch.for_this_user(self._folder)
+        self._launch = _Launch.for_this_user(programs, self._folder)
         self._port = 0
         self._durable = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -161,8 +162,7 @@ class _Launch:
         self._uid = uid
 
     @classmethod
-    def for_this_user(cls, folder: Path) -> _Launch:
-        programs = _bundled_programs()
+    def for_this_user(cls, programs: Path, folder: Path) -> _Launch:
         is_root = os.geteuid() == 0
         if not is_root and _has_a_name(os.geteuid()):
             return cls(programs)
