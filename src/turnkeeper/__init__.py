@@ -1,1 +1,10 @@
-"""Turnkeeper keeps conversations."""
+"""Turnkeeper keeps conversations: you bring the agent, it brings everything that must be true around each turn."""
+
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.principal import Principal, Role
+from turnkeeper.model.reply import Reply
+from turnkeeper.ports.agent import AgentTurn
+from turnkeeper.settings import Settings
+
+__all__ = ["AgentTurn", "Principal", "Reply", "Role", "Settings", "Turnkeeper", "TurnkeeperError"]

@@ -64,6 +64,7 @@ class RunInput:
     reset: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    carried: Mapping[str, Any] | None = None
 
     def followed_by(self, later: "RunInput") -> "RunInput":
         """Two messages that are answered as one: the Events of both in order, the later params on top."""

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.principal import Principal
+
+if TYPE_CHECKING:
+    from turnkeeper.model.turn import Turn
 
 
 class SessionStatus(StrEnum):
@@ -109,6 +112,16 @@ class Conversation:
     session: Session
     history: tuple[Message, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
+
+    def after(self, turn: "Turn") -> "Conversation":
+        session = replace(
+            self.session,
+            revision=self.session.revision + 1,
+            turns=turn.number,
+            last_seq=turn.last_seq,
+            last_active_at=turn.committed_at,
+        )
+        return Conversation(session=session, history=self.history + turn.messages, state=turn.state)
 
     def after_reset(self, epoch: Epoch) -> "Conversation":
         """The same session with nothing of its past in reach."""

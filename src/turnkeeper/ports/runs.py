@@ -151,6 +151,9 @@ class RunStore(Protocol):
     ) -> Epoch:
         """Open a new epoch and cancel the waiting runs of the session; the lease stays. Raises SessionMoved."""
 
+    async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
+        """Abandon a run of one's own before going away; like an abandoned one it is tried again if it may be."""
+
     async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
         """Leave a wish for the holder to stop its run. None when nobody holds the lease."""
 

@@ -30,10 +30,16 @@ def append_feed(
 
 
 def end_unheld_run(
-    tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunError | None = None, by: RunId | None = None
+    tx: Tx,
+    run: Run,
+    status: RunStatus,
+    at: datetime,
+    error: RunError | None = None,
+    by: RunId | None = None,
+    explanation: Explanation | None = None,
 ) -> None:
-    """End a run whose own node does not do it: queued, waiting, or left behind by a node that is gone."""
-    explanation = explain_run(tx, run, status, at, error)
+    """End a run that does not commit by itself: queued, waiting, or left behind by a node that is gone."""
+    explanation = explanation or explain_run(tx, run, status, at, error)
     tx.execute(sql.end_run, rows.ended_params(run, status, at, error, by))
     tx.execute(sql.append_explanation, rows.explanation_params(run.tenant, explanation))
     data = {"error": error} if error else {}

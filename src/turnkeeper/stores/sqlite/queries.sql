@@ -154,7 +154,8 @@ UPDATE runs SET status = 'completed', ended_at = :now, turn = :turn, finish = :f
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: end_run
-UPDATE runs SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by
+UPDATE runs SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run

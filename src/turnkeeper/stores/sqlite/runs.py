@@ -192,13 +192,24 @@ class SqliteRuns:
         tx.execute(sql.start_run, rows.run_params(run))
         return Claimed(run=run, lease=taken, checkpoint=self._checkpoint_or_none(tx, run))
 
-    def _abandon(self, tx: Tx, run: Run, at: datetime, new_run_id: RunId) -> None:
+    async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
+        await self._database.write("hand_over", lambda tx: self._hand_over(tx, lease, at, new_run_id, explanation))
+
+    def _hand_over(self, tx: Tx, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
+        held = self._lease(tx, lease.tenant, lease.subject)
+        if held["fence"] != lease.fence or held["holder"] is None:
+            raise LeaseLost(lease.run_id)
+        self._abandon(tx, self._run(tx, lease.tenant, lease.run_id), at, new_run_id, explanation)
+
+    def _abandon(
+        self, tx: Tx, run: Run, at: datetime, new_run_id: RunId, explanation: Explanation | None = None
+    ) -> None:
         """The holder is gone. Its run may be tried once more where its agent allows that."""
         tx.execute(sql.raise_fence, {"tenant": run.tenant, "subject": run.subject})
-        if not run.may_be_retried:
-            end_unheld_run(tx, run, RunStatus.ABANDONED, at)
+        by = new_run_id if run.may_be_retried else None
+        end_unheld_run(tx, run, RunStatus.ABANDONED, at, by=by, explanation=explanation)
+        if by is None:
             return
-        end_unheld_run(tx, run, RunStatus.ABANDONED, at, by=new_run_id)
         tx.execute(sql.join_queue, {"tenant": run.tenant, "subject": run.subject})
         no = append_feed(tx, run.tenant, run.subject, FeedType.RUN_ACCEPTED, new_run_id, at, {"retry_of": run.id})
         tx.execute(sql.insert_run, rows.run_params(replace(run.again(new_run_id, at), feed_no=no)))

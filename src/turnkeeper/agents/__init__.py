@@ -1,0 +1,1 @@
+"""Who answers: runtimes behind the Agent port."""

@@ -1,0 +1,111 @@
+"""Sessions that the client keeps and sends with every message.
+
+Nothing that was kept from an earlier turn is read, and any id is usable at any time. Who is asking, and what they may
+do, never comes from the carried state.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from turnkeeper.errors import EnvelopeInvalid
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.message import Message
+from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.session import Conversation, Custody, Session
+from turnkeeper.model.turn import Turn
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custodian import Kept
+from turnkeeper.ports.runs import RunEnd, RunStore
+
+VERSION = 1
+
+
+class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+    """What travels between client and engine."""
+
+    version: int
+    revision: int
+    turns: int
+    last_seq: int
+    epoch: Epoch
+    created_at: datetime
+    history: tuple[Message, ...]
+    state: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCustodian:
+    runs: RunStore
+    clock: Clock
+    window: int
+    idle_seconds: int
+
+    async def open(self, run: Run) -> Conversation:
+        carried = carried_of(run.input.carried) if run.input.carried is not None else None
+        created_at = carried.created_at if carried else run.accepted_at
+        session = Session(
+            tenant=run.tenant,
+            id=run.session_id,
+            owner=run.user,
+            agent=run.agent,
+            custody=Custody.CLIENT,
+            revision=carried.revision if carried else 0,
+            turns=carried.turns if carried else 0,
+            last_seq=carried.last_seq if carried else 0,
+            epoch=carried.epoch if carried else Epoch(number=1, started_at=created_at, first_seq=1),
+            idle_for_seconds=self.idle_seconds,
+            created_at=created_at,
+            last_active_at=run.accepted_at,
+        )
+        if carried is None:
+            return Conversation(session=session)
+        return Conversation(session=session, history=carried.history[-self.window :], state=carried.state)
+
+    async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
+        session = conversation.session
+        return conversation.after_reset(session.epoch.next(at=self.clock.now(), last_seq=session.last_seq))
+
+    def carried(self, conversation: Conversation) -> Mapping[str, Any]:
+        session = conversation.session
+        carried: Mapping[str, Any] = msgspec.to_builtins(
+            Carried(
+                version=VERSION,
+                revision=session.revision,
+                turns=session.turns,
+                last_seq=session.last_seq,
+                epoch=session.epoch,
+                created_at=session.created_at,
+                history=conversation.history[-self.window :],
+                state=dict(conversation.state),
+            )
+        )
+        return carried
+
+    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+        after = conversation.after(turn)
+        carried = self.carried(after)
+        result = {"text": turn.messages[-1].content, "turn": turn.number, "carried": carried}
+        end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=turn.committed_at, result=result)
+        committed = await self.runs.end(lease, end)
+        return Kept(committed=replace(committed, revision=after.session.revision), carried=carried)
+
+
+def carried_of(value: Mapping[str, Any]) -> Carried:
+    """Raises EnvelopeInvalid when this is not what an earlier reply gave out."""
+    try:
+        carried = msgspec.convert(value, Carried, strict=True)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise EnvelopeInvalid(
+            "The carried state is not one that turnkeeper gave out. Send back `carried` exactly as it was received, "
+            "or leave it out to begin anew.",
+            details=[{"pointer": "/carried", "message": str(error)}],
+        ) from error
+    if carried.version != VERSION:
+        raise EnvelopeInvalid(f"The carried state has version {carried.version}; this turnkeeper reads {VERSION}.")
+    return carried

@@ -1,0 +1,214 @@
+"""Which runs are live in this process: starting them, taking the next, stopping and handing them over."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from turnkeeper.engine import CANCEL, HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
+from turnkeeper.errors import LeaseLost, StoreUnavailable
+from turnkeeper.ledger.feed import Feed
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.ports.runs import Accepted
+from turnkeeper.steps.intake import terms_of
+
+log = logging.getLogger(__name__)
+
+WISHES_EVERY_SECONDS = 0.25
+MOST_DUE_AT_ONCE = 256
+
+
+class Dispatch:
+    def __init__(self, world: World, engine: Engine, feed: Feed) -> None:
+        self._world, self._engine, self._feed = world, engine, feed
+        self._store = world.store
+        self._live: dict[RunId, LiveRun] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._wishes_looked_at = 0.0
+        self._closing = False
+
+    def live(self, run_id: RunId) -> LiveRun | None:
+        return self._live.get(run_id)
+
+    def live_leases(self) -> list[Lease]:
+        """The leases to be renewed: of every live run that is not past its deadline. Called from any thread."""
+        now = self._world.clock.now()
+        return [live.lease for live in list(self._live.values()) if now < live.deadline]
+
+    def lost(self, lease: Lease) -> None:
+        live = self._live.get(lease.run_id)
+        if live is not None and live.lease.fence == lease.fence:
+            live.stop(StopWish(how=LEASE_LOST))
+
+    def start(self, run: Run, lease: Lease, checkpoint: Checkpoint | None) -> LiveRun:
+        """Run it in a task of its own: a run does not belong to a connection."""
+        live = LiveRun(run, lease, checkpoint, self._engine.deadline_of(run))
+        self._live[run.id] = live
+        live.task = asyncio.get_running_loop().create_task(self._run_to_its_end(live))
+        self._own(live.task)
+        return live
+
+    async def accepted(self, accepted: Accepted) -> LiveRun | None:
+        """Set a run going that was just taken in, or see to it that its turn will come."""
+        run = accepted.run
+        self._store.wakes.tell(run.tenant, run.subject)
+        if accepted.lease is not None:
+            return self.start(run, accepted.lease, accepted.checkpoint)
+        if not accepted.attached:
+            self._spawn(self._make_way(run, accepted.double_text))
+        return self._live.get(run.id)
+
+    async def cancel(self, run: Run) -> None:
+        """Cancel a run wherever it is: in the queue, waiting, here, or on another node."""
+        run = await self._store.runs.cancel(run.tenant, run.id, at=self._world.clock.now())
+        self._store.wakes.tell(run.tenant, run.subject)
+        if run.status is not RunStatus.RUNNING:
+            return
+        held = await self._store.runs.ask_to_stop(run.tenant, run.subject, how=CANCEL, by=None)
+        if held is not None and held.run_id == run.id:
+            self._pass_on(held, StopWish(how=CANCEL))
+
+    async def take_what_is_due(self) -> None:
+        """Look after everything that nobody looks after: called each second, on every node."""
+        now = self._world.clock.now()
+        for work in await self._store.runs.due(at=now, limit=MOST_DUE_AT_ONCE):
+            await self.take_next(work.tenant, work.subject)
+        self._look_at_wishes()
+
+    async def take_next(self, tenant: TenantId, subject: Subject) -> LiveRun | None:
+        if self._closing:
+            return None
+        claimed = await self._store.runs.claim(
+            tenant,
+            subject,
+            node=self._world.node,
+            agents=terms_of(self._world.agents),
+            lease_seconds=self._world.settings.lease_seconds,
+            at=self._world.clock.now(),
+            new_run_id=RunId(self._world.clock.new_id("run")),
+        )
+        self._store.wakes.tell(tenant, subject)
+        return self.start(claimed.run, claimed.lease, claimed.checkpoint) if claimed else None
+
+    def woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
+        """Something happened there, maybe a wish that one of our runs stops."""
+        if subject is None:
+            if time.monotonic() - self._wishes_looked_at > WISHES_EVERY_SECONDS:
+                self._look_at_wishes()
+            return
+        for live in list(self._live.values()):
+            if live.lease.subject == subject and live.lease.tenant == tenant:
+                self._spawn(self._look_at_wish(live))
+
+    async def close(self, grace_seconds: float) -> None:
+        """Let what runs here finish for a while; what does not is handed over."""
+        self._closing = True
+        running = [live.task for live in self._live.values() if live.task is not None]
+        if running:
+            await asyncio.wait(running, timeout=grace_seconds)
+        for live in list(self._live.values()):
+            live.stop(StopWish(how=HAND_OVER))
+        left = [task for task in self._tasks if task is not asyncio.current_task()]
+        if left:
+            _, stuck = await asyncio.wait(left, timeout=max(1.0, grace_seconds))
+            for task in stuck:
+                task.cancel()
+            await asyncio.gather(*stuck, return_exceptions=True)
+
+    async def _run_to_its_end(self, live: LiveRun) -> None:
+        try:
+            reply = await self._engine.perform(live)
+        except StoreUnavailable as error:
+            live.ended.set_exception(error)
+            live.ended.exception()  # Whoever waits is told; if nobody does, that is no bug.
+        except asyncio.CancelledError:
+            live.ended.cancel()
+            raise
+        except Exception as error:
+            log.exception("run broke", extra={"run_id": live.run.id})
+            live.ended.set_exception(error)
+            live.ended.exception()
+        else:
+            live.ended.set_result(reply)
+        finally:
+            self._live.pop(live.run.id, None)
+        self._store.wakes.tell(live.lease.tenant, live.lease.subject)
+        if live.waiting_behind:
+            with contextlib.suppress(StoreUnavailable):
+                await self.take_next(live.lease.tenant, live.lease.subject)
+
+    async def _make_way(self, newcomer: Run, how: DoubleText) -> None:
+        """Stop the run in front if the newcomer wants that; then try to take its place.
+
+        A merge is decided by the store at once, since it is possible only while nothing was put out. For the others
+        the holder gets a moment to stop by itself before its fence is raised.
+        """
+        with contextlib.suppress(StoreUnavailable):
+            if how.stops_the_running_run:
+                held = await self._store.runs.ask_to_stop(
+                    newcomer.tenant, newcomer.subject, how=how.value, by=newcomer.id
+                )
+                if held is not None:
+                    await self._supersede(held, newcomer, how)
+            await self.take_next(newcomer.tenant, newcomer.subject)
+
+    async def _supersede(self, held: Lease, newcomer: Run, how: DoubleText) -> None:
+        now = self._world.clock.now
+        if how is DoubleText.MERGE:
+            if await self._store.runs.supersede(held, how=how, by=newcomer.id, at=now(), explanation=None):
+                self._pass_on(held, StopWish(how=LEASE_LOST))
+            return
+        self._pass_on(held, StopWish(how=how.value, by=newcomer.id))
+        if not await self._released(held, within=self._world.settings.stop_seconds):
+            await self._store.runs.supersede(held, how=how, by=newcomer.id, at=now(), explanation=None)
+
+    async def _released(self, held: Lease, *, within: float) -> bool:
+        with self._feed.listening(held.tenant, held.subject) as happened:
+            until = time.monotonic() + within
+            while (left := until - time.monotonic()) > 0:
+                happened.clear()
+                try:
+                    await self._store.runs.stop_wish(held)
+                except LeaseLost:
+                    return True
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(happened.wait(), min(left, WISHES_EVERY_SECONDS))
+        return False
+
+    def _pass_on(self, held: Lease, wish: StopWish) -> None:
+        """Tell the holder: at once if it is here, else by a hint to the node that has it."""
+        live = self._live.get(held.run_id)
+        if live is not None and live.lease.fence == held.fence:
+            live.stop(wish)
+        else:
+            self._store.wakes.tell(held.tenant, held.subject)
+
+    def _look_at_wishes(self) -> None:
+        self._wishes_looked_at = time.monotonic()
+        for live in list(self._live.values()):
+            self._spawn(self._look_at_wish(live))
+
+    async def _look_at_wish(self, live: LiveRun) -> None:
+        try:
+            wish = await self._store.runs.stop_wish(live.lease)
+        except LeaseLost:
+            live.stop(StopWish(how=LEASE_LOST))
+        except StoreUnavailable:
+            return
+        else:
+            if wish is not None and wish[0] != DoubleText.MERGE.value:
+                live.stop(StopWish(how=wish[0], by=wish[1]))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._own(asyncio.get_running_loop().create_task(work))
+
+    def _own(self, task: asyncio.Task[None]) -> None:
+        """Every task has an owner: it is held until it ends."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,263 @@
+"""The order of the steps, what is staged, and what a failure keeps."""
+
+import asyncio
+import contextlib
+import logging
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from turnkeeper.errors import LeaseLost, StoreUnavailable, TurnkeeperError
+from turnkeeper.ledger.output import OutputRules
+from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.ids import NodeId, RunId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.reply import Reply
+from turnkeeper.model.run import Run, RunError, RunStatus
+from turnkeeper.model.session import Custody
+from turnkeeper.ports.agent import Agents
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.runs import RunEnd
+from turnkeeper.ports.store import Store
+from turnkeeper.settings import Settings
+from turnkeeper.steps.commit import Commit, explain
+from turnkeeper.steps.draft import Step, TurnDraft
+from turnkeeper.steps.hand_off import HandOff, RunSuspended
+from turnkeeper.steps.intake import TakeIn
+from turnkeeper.steps.materialize import Materialize
+from turnkeeper.steps.open_session import OpenSession
+from turnkeeper.steps.reset import Reset
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """All that the engine asks of the world."""
+
+    store: Store
+    custodians: Mapping[Custody, Custodian]
+    agents: Agents
+    clock: Clock
+    node: NodeId
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopWish:
+    """Why a run is to stop before its end: cancelled, replaced by another run, handed over, or its lease is lost."""
+
+    how: str
+    by: RunId | None = None
+
+
+CANCEL = "cancel"
+HAND_OVER = "hand_over"
+LEASE_LOST = "lease_lost"
+
+
+class LiveRun:
+    """A run that is being walked through the steps in this process."""
+
+    def __init__(self, run: Run, lease: Lease, checkpoint: Checkpoint | None, deadline: datetime) -> None:
+        self.run, self.lease, self.checkpoint, self.deadline = run, lease, checkpoint, deadline
+        self.wish: StopWish | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.ended: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        self.waiting_behind = 0
+        self._may_be_stopped = True
+
+    def stop(self, wish: StopWish) -> None:
+        """Ask it to stop; the first wish counts, and a commit that has begun is not stopped."""
+        if self._may_be_stopped and self.wish is None and self.task is not None:
+            self.wish = wish
+            self.task.cancel()
+
+    def begin_commit(self) -> None:
+        self._may_be_stopped = False
+
+
+class Engine:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._runs = world.store.runs
+        self.take_in = TakeIn(
+            self._runs,
+            world.store.sessions,
+            world.store.nodes,
+            world.agents,
+            world.clock,
+            world.node,
+            world.settings,
+        )
+        self._steps = turn_steps(world)
+        self._commit = Commit(world.custodians, self._runs, world.clock)
+
+    def deadline_of(self, run: Run) -> datetime:
+        return deadline_of(self._world, run)
+
+    async def perform(self, live: LiveRun) -> Reply | None:
+        """Walk a run through the steps to its durable end.
+
+        None means that the run has another end than a reply, which the store can tell. Raises StoreUnavailable when
+        no end could be made durable: then the lease runs out and whoever takes over calls the run abandoned.
+        """
+        trace = Trace()
+        asks = live.checkpoint.asks if live.checkpoint else ()
+        draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks)
+        try:
+            seconds_left = (live.deadline - self._world.clock.now()).total_seconds()
+            async with asyncio.timeout(seconds_left):
+                for name, step in self._steps:
+                    trace.begin(name)
+                    draft = await step(draft)
+                    trace.end()
+            live.begin_commit()
+            trace.begin("commit")
+            draft = await self._commit(draft)
+        except asyncio.CancelledError as error:
+            await self._end_stopped(live, draft, error)
+        except TimeoutError as error:
+            await self._end_overdue(live, draft, error)
+        except RunSuspended as suspended:
+            return await self._suspend(live, draft, suspended.checkpoint)
+        except LeaseLost:
+            log.info("lease lost", extra={"run_id": live.run.id})
+        except StoreUnavailable as error:
+            await self._end_unsure(live, draft, error)
+        except TurnkeeperError as error:
+            failure = RunError(
+                code=error.code, message=error.detail, stage=error.stage or trace.step, retryable=error.retryable
+            )
+            await self._end(live, draft, RunStatus.FAILED, failure)
+        except Exception as error:
+            await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
+        else:
+            live.waiting_behind = draft.waiting
+            return draft.reply
+        return None
+
+    async def _end(self, live: LiveRun, draft: TurnDraft, status: RunStatus, error: RunError | None = None) -> None:
+        """A durable record of an end that leaves the session as it was."""
+        live.begin_commit()
+        draft.trace.end({"error": error.code} if error else {})
+        now = self._world.clock.now()
+        explanation = replace(explain(draft, status), at=now, error=error)
+        try:
+            ended = await self._runs.end(
+                live.lease, RunEnd(status=status, explanation=explanation, at=now, error=error)
+            )
+        except LeaseLost:
+            return
+        live.waiting_behind = ended.waiting
+
+    async def _end_overdue(self, live: LiveRun, draft: TurnDraft, error: TimeoutError) -> None:
+        if self._world.clock.now() < live.deadline:
+            # The agent's own timeout, not ours.
+            await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
+            return
+        late = RunError(
+            code="run_timed_out",
+            message="The run took too long and was stopped. Nothing of it was kept.",
+            stage=draft.trace.step,
+            retryable=True,
+        )
+        await self._end(live, draft, RunStatus.TIMED_OUT, late)
+
+    async def _end_stopped(self, live: LiveRun, draft: TurnDraft, error: asyncio.CancelledError) -> None:
+        wish, task = live.wish, live.task
+        if wish is None and task is not None and task.cancelling():
+            raise error
+        if wish is None:
+            await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
+            return
+        if task is not None:
+            task.uncancel()
+        live.begin_commit()
+        if wish.how == CANCEL:
+            await self._end(live, draft, RunStatus.CANCELLED)
+        elif wish.how == HAND_OVER:
+            await self._hand_over(live, draft)
+        elif wish.how != LEASE_LOST:
+            await self._give_way(live, draft, wish)
+
+    async def _hand_over(self, live: LiveRun, draft: TurnDraft) -> None:
+        draft.trace.end({"stopped": HAND_OVER})
+        now = self._world.clock.now()
+        explanation = replace(explain(draft, RunStatus.ABANDONED), at=now)
+        new_id = RunId(self._world.clock.new_id("run"))
+        with contextlib.suppress(LeaseLost):
+            await self._runs.hand_over(live.lease, at=now, new_run_id=new_id, explanation=explanation)
+
+    async def _give_way(self, live: LiveRun, draft: TurnDraft, wish: StopWish) -> None:
+        assert wish.by is not None, "a run gives way to another one"
+        draft.trace.end({"stopped": wish.how})
+        now = self._world.clock.now()
+        explanation = replace(explain(draft, RunStatus.SUPERSEDED), at=now)
+        await self._runs.supersede(live.lease, how=DoubleText(wish.how), by=wish.by, at=now, explanation=explanation)
+        live.waiting_behind = 1
+
+    async def _end_unsure(self, live: LiveRun, draft: TurnDraft, error: StoreUnavailable) -> None:
+        """A write raised, so nobody knows yet whether it is durable.
+
+        Ending the run settles it: either this end is the durable one, or it is refused because the commit was, and
+        then the store can tell.
+        """
+        failure = RunError(code=error.code, message=error.detail, stage=draft.trace.step, retryable=True)
+        await self._end(live, draft, RunStatus.FAILED, failure)
+
+    async def _suspend(self, live: LiveRun, draft: TurnDraft, checkpoint: Checkpoint) -> Reply | None:
+        live.begin_commit()
+        draft.trace.end({"asked": True})
+        now = self._world.clock.now()
+        wait_until = now + timedelta(seconds=self._world.settings.answer_seconds)
+        try:
+            suspended = await self._runs.suspend(live.lease, checkpoint, at=now, wait_until=wait_until)
+        except LeaseLost:
+            return None
+        live.waiting_behind = suspended.waiting
+        return Reply(
+            session_id=live.run.session_id,
+            run_id=live.run.id,
+            status=RunStatus.WAITING,
+            text=checkpoint.asks[-1].shown,
+            explanation=replace(explain(draft, RunStatus.WAITING), at=now),
+        )
+
+    def _crash(self, draft: TurnDraft, error: BaseException) -> RunError:
+        """The words of an exception may be a user's: only its kind and its place are told."""
+        places = traceback.extract_tb(error.__traceback__)
+        place = f"{places[-1].filename}:{places[-1].lineno}" if places else "nowhere"
+        log.error(
+            "agent failed",
+            extra={"run_id": draft.run.id, "agent": draft.run.agent, "kind": type(error).__name__, "place": place},
+        )
+        return RunError(
+            code="agent_failed",
+            message=f"The agent failed with {type(error).__name__}. Nothing of this turn was kept.",
+            stage=draft.trace.step,
+        )
+
+
+def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
+    """In this order, and then the commit."""
+    settings = world.settings
+    rules = OutputRules(
+        delta_seconds=settings.delta_seconds, delta_bytes=settings.delta_bytes, most_chars=settings.output_chars
+    )
+    return (
+        ("open_session", OpenSession(world.custodians)),  # the lease first, then the load
+        ("reset", Reset(world.custodians)),  # every trigger ends here
+        ("materialize", Materialize(lambda draft: deadline_of(world, draft.run), settings.history_tokens)),
+        ("hand_off", HandOff(world.agents, world.store.feed, world.store.wakes, rules, settings.state_bytes)),
+    )
+
+
+def deadline_of(world: World, run: Run) -> datetime:
+    agent = world.agents.get(run.agent)
+    seconds = agent.policy.run_seconds if agent and agent.policy.run_seconds else world.settings.run_seconds
+    return (run.started_at or run.accepted_at) + timedelta(seconds=seconds)

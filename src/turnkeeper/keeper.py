@@ -1,0 +1,451 @@
+"""Turnkeeper: the embedded face, and what every other face is given."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, TypeVar
+
+from turnkeeper.dispatch import Dispatch
+from turnkeeper.engine import Engine, LiveRun
+from turnkeeper.errors import (
+    EnvelopeInvalid,
+    RunNotFound,
+    SessionNotFound,
+    ShuttingDown,
+    StoreUnavailable,
+    TurnkeeperError,
+)
+from turnkeeper.ledger.audit import Verdict, verify_audit
+from turnkeeper.ledger.feed import Feed, Frame
+from turnkeeper.ledger.outcomes import Outcomes
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.envelope import Command, Envelope, OnMissing
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.message import Message
+from turnkeeper.model.node import Node
+from turnkeeper.model.principal import Principal, Role
+from turnkeeper.model.reply import Reply
+from turnkeeper.model.run import Run
+from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.ports.agent import AgentPolicy, AgentTurn
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.store import WriteProbe
+from turnkeeper.settings import Settings, settings_from
+from turnkeeper.steps.intake import TakenIn, audit_of
+from turnkeeper.steps.receive import Inbound, is_id, receive
+from turnkeeper.upkeep.leases import LeaseRenewer
+from turnkeeper.upkeep.sweeper import Duty, Sweeper
+from turnkeeper.wiring import wire
+
+LOCAL = Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER)
+"""Who an embedding program is, unless it says otherwise."""
+
+F = TypeVar("F", bound=Callable[[AgentTurn], Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """An accepted message: what was made of it, before it is answered."""
+
+    run: Run
+    created: bool
+    replaced_session_id: SessionId | None
+    replaced_reason: str | None
+    attached: bool
+    live: LiveRun | None
+
+
+class Turnkeeper:
+    """One open turnkeeper. Use it as `async with Turnkeeper.open("conversations.db") as keeper:`."""
+
+    def __init__(self, settings: Settings, *, clock: Clock | None = None, probe: WriteProbe | None = None) -> None:
+        self.settings = settings
+        self._world, self._registry, self._factory = wire(settings, clock=clock, probe=probe)
+        self._store, self._clock = self._world.store, self._world.clock
+        self._feed = Feed(self._store.feed)
+        self._engine = Engine(self._world)
+        self._dispatch = Dispatch(self._world, self._engine, self._feed)
+        self._outcomes = Outcomes(self._store.runs, self._store.feed, self._feed)
+        self._renewer = LeaseRenewer(
+            self._store.runs,
+            self._dispatch.live_leases,
+            self._dispatch.lost,
+            renew_seconds=settings.renew_seconds,
+            lease_seconds=settings.lease_seconds,
+        )
+        self._sweeper = Sweeper(
+            Duty("due-runs", settings.sweep_seconds, self._dispatch.take_what_is_due),
+            Duty("node-beat", settings.renew_seconds, self._beat),
+            Duty("audit-anchor", settings.anchor_seconds, lambda: self._store.audit.anchor(at=self._clock.now())),
+            Duty("old-requests", 3600.0, self._forget_requests),
+        )
+        self._started_at = self._clock.now()
+        self._agents_told: frozenset[AgentId] = frozenset()
+        self._accepting = False
+        self.unaudited = 0
+
+    @classmethod
+    def open(
+        cls,
+        database: str | os.PathLike[str] | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        probe: WriteProbe | None = None,
+        **given: Any,
+    ) -> "Turnkeeper":
+        """A turnkeeper on a SQLite file or on `postgresql://...`; opens nothing before `async with`.
+
+        Other settings by name: `Turnkeeper.open("conversations.db", run_seconds=10)`.
+        """
+        path = None if database is None else os.fspath(database)
+        if settings is None:
+            settings = settings_from(os.environ, database=path, **given)
+        elif path is not None or given:
+            settings = replace(settings, **given, database=path or settings.database)
+        return cls(settings, clock=clock, probe=probe)
+
+    async def __aenter__(self) -> "Turnkeeper":
+        await self._store.database.open()
+        self._store.wakes.listen(self._woken)
+        await self._store.wakes.open()
+        await self._beat()
+        self._renewer.start()
+        self._sweeper.start()
+        self._accepting = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish or hand over what runs here, then let go of the database."""
+        self._accepting = False
+        await self._dispatch.close(self.settings.grace_seconds)
+        await self._sweeper.stop()
+        await self._renewer.stop()
+        self._factory.close()
+        try:
+            await self._store.audit.anchor(at=self._clock.now())
+            await self._store.nodes.leave(self._node())
+        except StoreUnavailable:
+            pass  # Others notice by the missing beat.
+        await self._store.wakes.close()
+        await self._store.database.close()
+
+    # --- agents
+
+    def agent(
+        self,
+        name: str,
+        *,
+        double_text: DoubleText | str = DoubleText.ENQUEUE,
+        allows: Iterable[DoubleText | str] = tuple(DoubleText),
+        retry_safe: bool = False,
+        run_seconds: float | None = None,
+    ) -> Callable[[F], F]:
+        """Register a function as an agent: async or sync, returning its answer or yielding it piece by piece.
+
+        `retry_safe` says that an answer may be tried again when the node died in the middle of it.
+        """
+        if not is_id(name):
+            raise ValueError(f"an agent needs a simple name, not {name!r}")
+        policy = AgentPolicy(
+            double_text=DoubleText(double_text),
+            allows=frozenset(DoubleText(way) for way in allows),
+            retry_safe=retry_safe,
+            run_seconds=run_seconds,
+        )
+
+        def register(function: F) -> F:
+            self._registry.add(self._factory.of_function(name, function, policy))
+            return function
+
+        return register
+
+    # --- talking
+
+    async def chat(self, message: str, **asked: Any) -> Reply:
+        """Send a message and wait for the answer. Raises TurnkeeperError with a stable `code`.
+
+        Takes what `submit` takes. If the caller is cancelled, the run goes on.
+        """
+        return await self.reply_to(await self.submit(message, **asked))
+
+    async def submit(
+        self,
+        message: Any,
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        principal: Principal = LOCAL,
+        reset: bool = False,
+        params: Any = None,
+        metadata: Any = None,
+        request_id: str | None = None,
+        double_text: str | None = None,
+        on_missing: str = OnMissing.NEW,
+        answers: str | None = None,
+        custody: str = Custody.ENGINE,
+        carried: Any = None,
+        channel: str = "app_chat",
+        trace_id: str | None = None,
+    ) -> Ticket:
+        """Send a message and return as soon as it is durable; the run goes on without the caller."""
+        inbound = Inbound(
+            message=message,
+            session_id=session_id,
+            agent=agent,
+            reset=reset,
+            params={} if params is None else params,
+            metadata={} if metadata is None else metadata,
+            request_id=request_id,
+            double_text=double_text,
+            on_missing=on_missing,
+            answers=answers,
+            custody=custody,
+            carried=carried,
+            channel=channel,
+            trace_id=trace_id,
+        )
+        return await self._accept(inbound, principal)
+
+    async def reset(self, session_id: str, *, principal: Principal = LOCAL, request_id: str | None = None) -> Reply:
+        """Begin a new epoch: nothing said before is in reach of any later turn."""
+        inbound = Inbound(
+            command=Command.RESET, session_id=session_id, request_id=request_id, on_missing=OnMissing.ERROR
+        )
+        return await self.reply_to(await self._accept(inbound, principal))
+
+    async def reply_to(self, ticket: Ticket) -> Reply:
+        """Wait for the answer to an accepted message. Raises RunEnded when the run has another end."""
+        reply = None
+        if ticket.live is not None:
+            reply = await self._ended(ticket.live)
+        if reply is None:
+            reply = await self._outcomes.of(ticket.run)
+        return replace(
+            reply,
+            created=ticket.created,
+            replaced_session_id=ticket.replaced_session_id,
+            replaced_reason=ticket.replaced_reason,
+        )
+
+    async def follow(self, run: Run, *, after: int | None = None) -> AsyncIterator[Frame]:
+        """What happens in a run until its end, from its beginning or from just after a number already seen."""
+        begin = run.feed_no - 1 if after is None else after
+        async for frame in self._feed.follow(run.tenant, run.subject, after=begin, run_id=run.id):
+            yield frame
+
+    async def follow_session(
+        self, session_id: str, *, principal: Principal = LOCAL, after: int | None = None
+    ) -> AsyncIterator[Frame]:
+        """What happens in a session from now on, or from just after a number already seen; without an end."""
+        session = await self.session(session_id, principal=principal)
+        subject = Subject(session.id)
+        begin = await self._store.feed.last_no(session.tenant, subject) if after is None else after
+        async for frame in self._feed.follow(session.tenant, subject, after=begin):
+            yield frame
+
+    async def cancel(self, run_id: str, *, principal: Principal = LOCAL) -> Run:
+        """Stop a run, wherever it is. Returns it as it is now; its end may still be on its way."""
+        run = await self.run(run_id, principal=principal)
+        await self._dispatch.cancel(run)
+        return await self._store.runs.get(run.tenant, run.id)
+
+    # --- sessions
+
+    async def create_session(
+        self, *, principal: Principal = LOCAL, agent: str | None = None, title: str | None = None
+    ) -> Session:
+        envelope = self._bare_envelope(principal, "create", agent)
+        session = replace(self._engine.take_in.new_session(envelope), title=title)
+        await self._store.sessions.create(session, audit_of(envelope, "accepted", verb="create", session_id=session.id))
+        return session
+
+    async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
+        """Raises SessionNotFound, also when it belongs to somebody else."""
+        if not is_id(session_id):
+            raise SessionNotFound(SessionId(session_id))
+        session = await self._store.sessions.get(principal.tenant, SessionId(session_id))
+        if not session.is_open_to(principal):
+            raise SessionNotFound(session.id)
+        return session
+
+    async def sessions(
+        self, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+    ) -> Sequence[Session]:
+        """Newest first: one's own, or all of the tenant's for its owner and admins."""
+        owner = None if principal.sees_whole_tenant else principal.user
+        return await self._store.sessions.list(
+            principal.tenant, owner=owner, before=None if before is None else SessionId(before), limit=limit
+        )
+
+    async def messages(
+        self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100
+    ) -> Sequence[Message]:
+        session = await self.session(session_id, principal=principal)
+        return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
+
+    async def close_session(
+        self, session_id: str, *, principal: Principal = LOCAL, expected_version: int | None = None
+    ) -> Session:
+        """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
+        return await self.change_session(
+            session_id,
+            SettingsChange(status=SessionStatus.CLOSED, reason="closed"),
+            verb="close",
+            principal=principal,
+            expected_version=expected_version,
+        )
+
+    async def change_session(
+        self,
+        session_id: str,
+        change: SettingsChange,
+        *,
+        verb: str = "change",
+        principal: Principal = LOCAL,
+        expected_version: int | None = None,
+    ) -> Session:
+        session = await self.session(session_id, principal=principal)
+        envelope = self._bare_envelope(principal, verb)
+        changed = await self._store.sessions.change(
+            session.tenant,
+            session.id,
+            change,
+            at=envelope.received_at,
+            expected_version=expected_version,
+            audit=audit_of(envelope, "accepted", verb=verb, session_id=session.id),
+        )
+        self._store.wakes.tell(session.tenant, Subject(session.id))
+        return changed
+
+    # --- runs
+
+    async def run(self, run_id: str, *, principal: Principal = LOCAL) -> Run:
+        """Raises RunNotFound, also when its session belongs to somebody else."""
+        if not is_id(run_id):
+            raise RunNotFound(RunId(run_id))
+        run = await self._store.runs.get(principal.tenant, RunId(run_id))
+        if run.custody is Custody.ENGINE and run.user != principal.user:
+            try:
+                await self.session(run.session_id, principal=principal)
+            except SessionNotFound:
+                raise RunNotFound(run.id) from None
+        elif run.user != principal.user and not principal.sees_whole_tenant:
+            raise RunNotFound(run.id)
+        return run
+
+    async def runs(
+        self, session_id: str, *, principal: Principal = LOCAL, before: int | None = None, limit: int = 50
+    ) -> Sequence[Run]:
+        session = await self.session(session_id, principal=principal)
+        return await self._store.runs.list(session.tenant, session.id, before=before, limit=limit)
+
+    async def explanation(self, run_id: str, *, principal: Principal = LOCAL) -> Explanation | None:
+        """Why a run came out as it did; None while it is still open."""
+        run = await self.run(run_id, principal=principal)
+        return await self._store.runs.explanation(run.tenant, run)
+
+    # --- the house
+
+    async def verify_audit(self, tenant: str | None = None) -> Verdict:
+        return await verify_audit(self._store.audit, None if tenant is None else TenantId(tenant))
+
+    async def refused(
+        self, error: TurnkeeperError, *, principal: Principal | None, verb: str, trace_id: str | None = None
+    ) -> None:
+        """Record that something was refused. When the store is gone, count what is missing."""
+        facts: dict[str, Any] = {"trace_id": trace_id, "stage": error.stage}
+        if principal is not None:
+            facts |= {"user": principal.user, "role": principal.role.value}
+        tenant = principal.tenant if principal else HOUSE
+        try:
+            await self._store.audit.record(
+                AuditFacts(tenant=tenant, at=self._clock.now(), verb=verb, outcome=error.code, facts=facts)
+            )
+        except StoreUnavailable:
+            self.unaudited += 1
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable when nothing can be written, ShuttingDown when this node is going away."""
+        if not self._accepting:
+            raise ShuttingDown
+        await self._store.database.ping()
+
+    async def nodes(self) -> Sequence[Node]:
+        return await self._store.nodes.living(seen_within_seconds=self.settings.lease_seconds)
+
+    # --- inside
+
+    async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
+        verb = "chat" if inbound.command is None else inbound.command.value
+        try:
+            taken = await self._take_in(inbound, principal)
+        except TurnkeeperError as error:
+            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
+            raise
+        live = await self._dispatch.accepted(taken.accepted)
+        return Ticket(
+            run=taken.accepted.run,
+            created=taken.created,
+            replaced_session_id=taken.replaced,
+            replaced_reason=taken.replaced_reason,
+            attached=taken.accepted.attached,
+            live=live,
+        )
+
+    async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
+        stage = "receive"
+        try:
+            if not self._accepting:
+                raise ShuttingDown
+            envelope = receive(
+                inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings
+            )
+            stage = "intake"
+            if self._agents_told != self._world.agents.all().keys():
+                await self._beat()
+            return await self._engine.take_in(envelope)
+        except TurnkeeperError as error:
+            error.stage = error.stage or stage
+            raise
+
+    async def _ended(self, live: LiveRun) -> Reply | None:
+        """Wait without owning: the run does not end because its caller goes."""
+        return await asyncio.shield(live.ended)
+
+    def _woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
+        self._feed.woken(tenant, subject)
+        self._dispatch.woken(tenant, subject)
+
+    def _bare_envelope(self, principal: Principal, verb: str, agent: str | None = None) -> Envelope:
+        """For what is neither message nor command, but is audited like one."""
+        if agent is not None and not is_id(agent):
+            raise EnvelopeInvalid("The agent's name is not valid.", details=[{"pointer": "/agent", "message": verb}])
+        inbound = Inbound(command=Command.RESET, agent=agent)
+        return receive(inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings)
+
+    def _new_trace_id(self) -> TraceId:
+        return TraceId(os.urandom(16).hex())
+
+    def _node(self) -> Node:
+        agents = frozenset(self._world.agents.all())
+        return Node(id=self._world.node, started_at=self._started_at, seen_at=self._clock.now(), agents=agents)
+
+    async def _beat(self) -> None:
+        node = self._node()
+        await self._store.nodes.beat(node)
+        self._agents_told = node.agents
+
+    async def _forget_requests(self) -> None:
+        before = self._clock.now() - timedelta(seconds=self.settings.request_seconds)
+        await self._store.runs.forget_requests(before=before)

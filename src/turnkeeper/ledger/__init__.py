@@ -1,0 +1,1 @@
+"""What happened, so that it can be followed, explained and proved."""

@@ -1,0 +1,86 @@
+"""Following what happens in a session, from any point and on any node."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from turnkeeper.model.feed import FeedEntry, FeedType
+from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.ports.feed import FeedStore
+
+PAGE = 64
+LOOK_EVERY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One entry on its way to a reader. `prev` is the number before it on this stream, so that a gap shows."""
+
+    no: int
+    prev: int
+    type: FeedType
+    run_id: RunId | None
+    truncated: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Feed:
+    """Wakes the readers of this node, and reads for them.
+
+    A reader holds at most one page. One that is slow falls behind in the database, not in memory: when the deltas it
+    has not read are gone it is given their snapshot, marked as truncated, and always the end of the run.
+    """
+
+    def __init__(self, store: FeedStore) -> None:
+        self._store = store
+        self._waiting: dict[tuple[TenantId, Subject], list[asyncio.Event]] = {}
+
+    def woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
+        if tenant is None or subject is None:
+            for events in self._waiting.values():
+                for event in events:
+                    event.set()
+        else:
+            for event in self._waiting.get((tenant, subject), ()):
+                event.set()
+
+    @contextlib.contextmanager
+    def listening(self, tenant: TenantId, subject: Subject) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something may have happened there; the listener clears it."""
+        event, key = asyncio.Event(), (tenant, subject)
+        self._waiting.setdefault(key, []).append(event)
+        try:
+            yield event
+        finally:
+            self._waiting[key].remove(event)
+            if not self._waiting[key]:
+                del self._waiting[key]
+
+    async def follow(
+        self, tenant: TenantId, subject: Subject, *, after: int, run_id: RunId | None = None
+    ) -> AsyncIterator[Frame]:
+        """Everything with a higher number, as it comes; of one run until its end, or of all without an end."""
+        prev = after
+        with self.listening(tenant, subject) as happened:
+            while True:
+                happened.clear()
+                entries = await self._store.read(tenant, subject, after=after, limit=PAGE)
+                for entry in entries:
+                    after = entry.no
+                    if run_id is not None and entry.run_id != run_id:
+                        continue
+                    yield frame_of(entry, prev)
+                    prev = entry.no
+                    if run_id is not None and entry.type.ends_a_run:
+                        return
+                if not entries:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(happened.wait(), LOOK_EVERY_SECONDS)
+
+
+def frame_of(entry: FeedEntry, prev: int) -> Frame:
+    truncated = entry.type is FeedType.OUTPUT_SNAPSHOT
+    data = {**entry.data, "dropped": entry.no - prev} if truncated else entry.data
+    return Frame(no=entry.no, prev=prev, type=entry.type, run_id=entry.run_id, truncated=truncated, data=data)

@@ -1,0 +1,79 @@
+"""Telling whoever asked what became of a run, wherever and whenever it ended."""
+
+import asyncio
+import contextlib
+from dataclasses import replace
+
+from turnkeeper.errors import RunEnded
+from turnkeeper.ledger.feed import LOOK_EVERY_SECONDS, PAGE, Feed
+from turnkeeper.model.explanation import explain_from_feed
+from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.ids import RunId
+from turnkeeper.model.reply import Reply
+from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.ports.feed import FeedStore
+from turnkeeper.ports.runs import RunStore
+
+
+class Outcomes:
+    def __init__(self, runs: RunStore, entries: FeedStore, feed: Feed) -> None:
+        self._runs, self._entries, self._feed = runs, entries, feed
+
+    async def of(self, run: Run) -> Reply:
+        """Wait for the end of a run. Raises RunEnded when that is no reply.
+
+        A run that was merged or tried again is answered by the run that took its place.
+        """
+        with self._feed.listening(run.tenant, run.subject) as happened:
+            while True:
+                happened.clear()
+                run = await self._runs.get(run.tenant, run.id)
+                if not run.status.is_open or run.status is RunStatus.WAITING:
+                    follower = self._follower(run)
+                    if follower is None:
+                        return await self.reply_of(run)
+                    run = replace(run, id=follower)
+                    continue
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(happened.wait(), LOOK_EVERY_SECONDS)
+
+    async def reply_of(self, run: Run) -> Reply:
+        """The reply of a run that is at its end, or that waits for an answer. Raises RunEnded for every other end."""
+        has_turn = run.turn is not None
+        if run.status not in (RunStatus.COMPLETED, RunStatus.WAITING) and not has_turn:
+            raise RunEnded(run)
+        last = await self._last_word(run)
+        explanation = await self._runs.explanation(run.tenant, run) or explain_from_feed(
+            run, (), run.status, run.accepted_at, None
+        )
+        result = run.result or {}
+        text = result.get("text") if run.result else last.data.get("text", last.data.get("question", ""))
+        return Reply(
+            session_id=run.session_id,
+            run_id=run.id,
+            status=run.status,
+            text=str(text or ""),
+            turn=run.turn or result.get("turn"),
+            finish=run.finish,
+            merged=run.merged,
+            carried=result.get("carried"),
+            explanation=explanation,
+        )
+
+    def _follower(self, run: Run) -> RunId | None:
+        if run.status is RunStatus.SUPERSEDED and not run.merged:
+            return None
+        return run.superseded_by
+
+    async def _last_word(self, run: Run) -> FeedEntry:
+        """What the feed said last of this run: its end, or its question."""
+        after, last = run.feed_no - 1, None
+        while entries := await self._entries.read(run.tenant, run.subject, after=after, limit=PAGE):
+            for entry in entries:
+                after = entry.no
+                if entry.run_id == run.id:
+                    last = entry
+                    if entry.type.ends_a_run:
+                        return entry
+        assert last is not None, "every run has been accepted"
+        return last

@@ -1,0 +1,126 @@
+"""Who answers: what an agent is handed, and what it hands back."""
+
+from collections.abc import AsyncGenerator, Generator, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.event import Event
+from turnkeeper.model.ids import AgentId, SessionId
+from turnkeeper.model.message import Message
+from turnkeeper.model.run_context import RunContext
+
+
+class Suspended(BaseException):
+    """Unwinds an agent that asked something; not an Exception, so that no agent swallows it by accident."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__(question)
+        self.question = question
+
+
+class Answer(str):
+    """What a person answered; async agents may await it, sync ones use it as it is."""
+
+    __slots__ = ()
+
+    def __await__(self) -> Generator[None, None, "Answer"]:
+        return self
+        yield  # pragma: no cover - makes this a generator
+
+
+class AgentTurn:
+    """One turn as its agent sees it. What is put into `state` is staged, and kept only if the turn is."""
+
+    __slots__ = ("_answered", "_asks", "context", "events", "state")
+
+    def __init__(
+        self,
+        context: RunContext,
+        events: tuple[Event, ...],
+        state: MutableMapping[str, Any],
+        asks: tuple[Ask, ...] = (),
+    ) -> None:
+        self.context = context
+        self.events = events
+        self.state = state
+        self._asks = asks
+        self._answered = 0
+
+    @property
+    def text(self) -> str:
+        """What the user said; several messages answered as one stand on a line each."""
+        return "\n".join(event.as_text for event in self.events)
+
+    @property
+    def number(self) -> int:
+        return self.context.turn
+
+    @property
+    def session_id(self) -> SessionId:
+        return self.context.session_id
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        return self.context.history
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        return self.context.params
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.context.metadata
+
+    @property
+    def answered(self) -> int:
+        """How many questions of this turn have been passed, in this walk through the agent."""
+        return self._answered
+
+    def ask(self, question: str) -> Answer:
+        """Ask the person and wait, for days if need be, without holding anything.
+
+        The agent is left here and started again from its beginning when the answer has come, maybe on another node;
+        then this returns it at once. So what comes before it should do no harm when done twice.
+        """
+        if self._answered < len(self._asks):
+            answer = self._asks[self._answered].answer
+            self._answered += 1
+            return Answer(answer or "")
+        raise Suspended(question)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPolicy:
+    """How an agent wants to be used: `allows` says which ways of double texting it can bear."""
+
+    double_text: DoubleText = DoubleText.ENQUEUE
+    allows: frozenset[DoubleText] = frozenset(DoubleText)
+    retry_safe: bool = False
+    run_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.double_text not in self.allows:
+            raise ValueError(f"an agent allows its own double_text {self.double_text.value!r}")
+        if self.run_seconds is not None and self.run_seconds <= 0:
+            raise ValueError("run_seconds is more than nothing")
+
+
+class Agent(Protocol):
+    @property
+    def id(self) -> AgentId: ...
+
+    @property
+    def policy(self) -> AgentPolicy: ...
+
+    def answer(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
+        """The answer, piece by piece. May raise anything; cancelling it must stop it."""
+
+
+class Agents(Protocol):
+    """The agents that are registered in this process."""
+
+    def get(self, agent: AgentId) -> Agent | None: ...
+
+    def all(self) -> Mapping[AgentId, Agent]: ...

@@ -1,0 +1,34 @@
+"""Who keeps the session's state, as the pipeline sees it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import Run
+from turnkeeper.model.session import Conversation
+from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import Committed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """`carried` is what the client must send with its next message, when it is the client who keeps the session."""
+
+    committed: Committed
+    carried: Mapping[str, Any] | None = None
+
+
+class Custodian(Protocol):
+    async def open(self, run: Run) -> Conversation:
+        """What the turn starts from. Raises SessionNotFound, SessionClosed or SessionExpired."""
+
+    async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
+        """Open a new epoch at once; whatever becomes of the rest of the run, the reset stands."""
+
+    def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
+        """What the client must keep of this conversation; None when it is not the client who keeps it."""
+
+    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+        """All of the turn, or none of it. Raises LeaseLost or SessionMoved."""

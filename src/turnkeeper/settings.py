@@ -1,0 +1,83 @@
+"""Every number an operator may want to change, in one place."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PREFIX = "TURNKEEPER_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Read once from `TURNKEEPER_*` and passed down. Spans are in seconds, sizes in bytes unless they say otherwise."""
+
+    database: str = "turnkeeper.db"
+    synchronous: str = "FULL"
+    pool_size: int = 16
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    identities: str | None = None
+    default_agent: str = "echo"
+
+    lease_seconds: float = 15.0
+    renew_seconds: float = 5.0
+    run_seconds: float = 60.0
+    queue_seconds: float = 300.0
+    answer_seconds: float = 86_400.0
+    stop_seconds: float = 2.0
+    sweep_seconds: float = 1.0
+    grace_seconds: float = 10.0
+    idle_seconds: int = 86_400
+    request_seconds: float = 7 * 86_400.0
+    anchor_seconds: float = 60.0
+
+    queue_limit: int = 32
+    history_messages: int = 20
+    history_tokens: int = 4_000
+    message_chars: int = 32_000
+    output_chars: int = 1_000_000
+    state_bytes: int = 65_536
+    metadata_bytes: int = 16_384
+    carried_bytes: int = 262_144
+    body_bytes: int = 1_048_576
+    body_depth: int = 64
+    delta_seconds: float = 0.05
+    delta_bytes: int = 2_048
+    heartbeat_seconds: float = 15.0
+    sync_agent_threads: int = 64
+
+    def __post_init__(self) -> None:
+        if self.synchronous not in ("FULL", "NORMAL", "EXTRA"):
+            raise ValueError(f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}")
+        if not 0 < self.renew_seconds < self.lease_seconds:
+            raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
+        if not 0 <= self.port <= 65_535:
+            raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and value < 0:
+                raise ValueError(f"{field.name} is not negative")
+
+
+def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
+    """What was given, else `TURNKEEPER_*`, else the default. A value of the wrong type is a ValueError."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(Settings):
+        name = PREFIX + field.name.upper()
+        if given.get(field.name) is not None:
+            values[field.name] = given[field.name]
+        elif name in environment:
+            values[field.name] = _parsed(name, environment[name], field.type)
+    return Settings(**values)
+
+
+def _parsed(name: str, text: str, wanted: Any) -> Any:
+    if wanted not in (int, float):
+        return text
+    try:
+        return wanted(text)
+    except ValueError:
+        raise ValueError(f"{name} is a number, not {text!r}") from None

@@ -1,0 +1,1 @@
+"""The steps of a turn, one file each; their order is written in engine.py."""

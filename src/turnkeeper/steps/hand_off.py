@@ -1,0 +1,68 @@
+"""Hand the turn to its agent and stage what it says."""
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from turnkeeper.errors import AgentFailed, AgentNotFound, StateTooLarge
+from turnkeeper.ledger.output import Output, OutputRules
+from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
+from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.steps.draft import TurnDraft
+from turnkeeper.steps.receive import is_plain_text, json_size
+
+
+class RunSuspended(Exception):
+    """The agent asked something that has no answer yet."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        super().__init__("the run waits for an answer")
+        self.checkpoint = checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class HandOff:
+    agents: Agents
+    feed: FeedStore
+    wakes: Wakes
+    rules: OutputRules
+    state_bytes: int
+
+    async def __call__(self, draft: TurnDraft) -> TurnDraft:
+        if draft.run.input.command is not None:
+            return draft
+        agent = self.agents.get(draft.run.agent)
+        if agent is None:
+            raise AgentNotFound(draft.run.agent, sorted(self.agents.all()))
+        state = dict(draft.state)
+        turn = AgentTurn(draft.materialized, draft.run.input.events, state, draft.asks)
+        output = Output(self.feed, self.wakes, draft.lease, self.rules)
+        try:
+            async with aclosing(agent.answer(turn)) as pieces:
+                async for piece in pieces:
+                    _check_piece(piece)
+                    # What comes before an answered question was said in an earlier walk through the agent.
+                    if turn.answered == len(draft.asks):
+                        await output.add(piece)
+        except Suspended as asked:
+            text = await output.finished()
+            raise RunSuspended(Checkpoint(asks=(*draft.asks, Ask(said=text, question=asked.question)))) from None
+        text = await output.finished()
+        self._check_state(state)
+        return replace(draft, text=text, state=state)
+
+    def _check_state(self, state: Mapping[str, Any]) -> None:
+        size = json_size(state)
+        if size is None:
+            raise AgentFailed("The agent put something into turn.state that is not JSON. Keep plain values there.")
+        if size > self.state_bytes:
+            raise StateTooLarge(size, self.state_bytes)
+
+
+def _check_piece(piece: object) -> None:
+    if not isinstance(piece, str):
+        raise AgentFailed(f"The agent answered with a {type(piece).__name__}. Yield or return text.")
+    if not is_plain_text(piece):
+        raise AgentFailed("The agent answered with a NUL character or half of a surrogate pair.")

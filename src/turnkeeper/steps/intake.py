@@ -1,0 +1,201 @@
+"""Put a message into the queue of its session with one durable write; then the caller may be told."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from turnkeeper.errors import AgentNotFound, DoubleTextNotAllowed, SessionExpired, SessionNotFound
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.envelope import Envelope, OnMissing
+from turnkeeper.model.epoch import Epoch
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
+from turnkeeper.model.run import Run, RunInput, RunStatus
+from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.ports.agent import Agents
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.nodes import NodeStore
+from turnkeeper.ports.runs import Accepted, AgentTerms, Intake, RequestKey, RunStore
+from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.settings import Settings
+
+_canonical = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn:
+    """An accepted Envelope: its Run, and whether a session was made for it."""
+
+    accepted: Accepted
+    created: bool = False
+    replaced: SessionId | None = None
+    replaced_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TakeIn:
+    runs: RunStore
+    sessions: SessionStore
+    nodes: NodeStore
+    agents: Agents
+    clock: Clock
+    node: NodeId
+    settings: Settings
+
+    async def __call__(self, envelope: Envelope) -> TakenIn:
+        await self._check_agent(envelope)
+        if envelope.session_id is None and envelope.custody is Custody.ENGINE:
+            return await self._in_a_new_session(envelope)
+        try:
+            accepted = await self.runs.accept(self._intake(envelope))
+        except (SessionNotFound, SessionExpired) as missing:
+            return await self._instead_of(envelope, missing)
+        return TakenIn(accepted=accepted)
+
+    async def _check_agent(self, envelope: Envelope) -> None:
+        """An agent that nobody has, or that does not allow this double_text, is refused before anything is written."""
+        name = envelope.agent
+        if name is None and envelope.session_id is None:
+            name = AgentId(self.settings.default_agent)
+        if name is None and envelope.double_text is not None and envelope.session_id is not None:
+            name = (await self.sessions.get(envelope.principal.tenant, envelope.session_id)).agent
+        if name is None:
+            return
+        agent = self.agents.get(name)
+        if agent is None:
+            living = await self.nodes.living(seen_within_seconds=self.settings.lease_seconds)
+            known = {here for node in living for here in node.agents} | set(self.agents.all())
+            if name not in known:
+                raise AgentNotFound(name, sorted(known))
+        elif envelope.double_text is not None and envelope.double_text not in agent.policy.allows:
+            raise DoubleTextNotAllowed(name, envelope.double_text, sorted(agent.policy.allows))
+
+    async def _in_a_new_session(self, envelope: Envelope) -> TakenIn:
+        session = self.new_session(envelope)
+        placed = replace(envelope, session_id=session.id)
+        intake = replace(self._intake(placed), new_session=session)
+        accepted = await self.runs.accept(replace(intake, request=self._request(envelope)))
+        return TakenIn(accepted=accepted, created=not accepted.attached)
+
+    async def _instead_of(self, envelope: Envelope, missing: SessionNotFound | SessionExpired) -> TakenIn:
+        """The session cannot be used: begin a new one, or refuse, as the caller wanted it."""
+        assert envelope.session_id is not None
+        if isinstance(missing, SessionExpired):
+            await self._mark_expired(envelope, envelope.session_id)
+        if envelope.on_missing is OnMissing.ERROR or envelope.answers is not None or envelope.command is not None:
+            raise missing
+        fresh = replace(envelope, session_id=None)
+        await self._check_agent(fresh)
+        taken = await self._in_a_new_session(fresh)
+        reason = "expired" if isinstance(missing, SessionExpired) else "not_found"
+        return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
+
+    async def _mark_expired(self, envelope: Envelope, session_id: SessionId) -> None:
+        tenant = envelope.principal.tenant
+        session = await self.sessions.get(tenant, session_id)
+        if session.is_idle_too_long(envelope.received_at):
+            await self.sessions.change(
+                tenant,
+                session_id,
+                SettingsChange(status=SessionStatus.EXPIRED, reason="inactivity"),
+                at=envelope.received_at,
+                expected_version=session.version,
+                audit=audit_of(envelope, "expired", verb="expire"),
+            )
+
+    def new_session(self, envelope: Envelope) -> Session:
+        now = envelope.received_at
+        return Session(
+            tenant=envelope.principal.tenant,
+            id=SessionId(self.clock.new_id("sess")),
+            owner=envelope.principal.user,
+            agent=envelope.agent or AgentId(self.settings.default_agent),
+            epoch=Epoch(number=1, started_at=now, first_seq=1),
+            idle_for_seconds=self.settings.idle_seconds,
+            created_at=now,
+            last_active_at=now,
+        )
+
+    def _intake(self, envelope: Envelope) -> Intake:
+        now = envelope.received_at
+        session_id = envelope.session_id or SessionId(self.clock.new_id("sess"))
+        run = Run(
+            tenant=envelope.principal.tenant,
+            id=RunId(self.clock.new_id("run")),
+            session_id=session_id,
+            custody=envelope.custody,
+            agent=envelope.agent or AgentId(self.settings.default_agent),
+            user=envelope.principal.user,
+            status=RunStatus.QUEUED,
+            queue_no=0,
+            feed_no=0,
+            trace_id=envelope.trace_id,
+            input=RunInput(
+                events=envelope.events,
+                command=envelope.command,
+                reset=envelope.reset,
+                params=envelope.params,
+                metadata=envelope.metadata,
+                carried=envelope.carried,
+            ),
+            accepted_at=now,
+            wait_until=now + timedelta(seconds=self.settings.queue_seconds),
+        )
+        return Intake(
+            run=run,
+            agent=envelope.agent,
+            sees_whole_tenant=envelope.principal.sees_whole_tenant,
+            audit=audit_of(envelope, "accepted", session_id=session_id, run_id=run.id),
+            node=self.node,
+            agents=terms_of(self.agents),
+            lease_seconds=self.settings.lease_seconds,
+            queue_limit=self.settings.queue_limit,
+            double_text=envelope.double_text,
+            request=self._request(envelope),
+            answers=envelope.answers,
+            answer_text="\n".join(event.as_text for event in envelope.events),
+        )
+
+    def _request(self, envelope: Envelope) -> RequestKey | None:
+        """The body as the caller sent it is what makes two requests the same."""
+        if envelope.request_id is None:
+            return None
+        body = (
+            envelope.session_id,
+            envelope.agent,
+            envelope.events,
+            envelope.command,
+            envelope.reset,
+            envelope.params,
+            envelope.metadata,
+            envelope.answers,
+            envelope.custody,
+            envelope.carried,
+        )
+        return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
+
+
+def terms_of(agents: Agents) -> dict[AgentId, AgentTerms]:
+    return {
+        name: AgentTerms(double_text=agent.policy.double_text, retry_safe=agent.policy.retry_safe)
+        for name, agent in agents.all().items()
+    }
+
+
+def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:
+    """Who asked for what and what became of it; never what was said."""
+    principal = envelope.principal
+    facts: Mapping[str, Any] = {
+        "user": principal.user,
+        "role": principal.role.value,
+        "channel": envelope.channel,
+        "trace_id": envelope.trace_id,
+        "request_id": envelope.request_id,
+        "session_id": envelope.session_id,
+        **ids,
+    }
+    said = verb or ("chat" if envelope.command is None else envelope.command.value)
+    return AuditFacts(tenant=principal.tenant, at=envelope.received_at, verb=said, outcome=outcome, facts=facts)

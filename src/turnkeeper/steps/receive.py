@@ -1,0 +1,171 @@
+"""Look at a request as it came, and name everything that is wrong with it at once."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from turnkeeper.errors import EnvelopeInvalid, NotAllowed
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.envelope import Command, Envelope, OnMissing
+from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.principal import Principal
+from turnkeeper.model.session import Custody
+from turnkeeper.settings import Settings
+from turnkeeper.steps.normalize import normalize
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
+_TRACE = re.compile(r"[0-9a-f]{32}")
+
+E = TypeVar("E", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """A message or a command as a caller wrote it down; nothing about it is believed yet."""
+
+    message: Any = None
+    command: Command | None = None
+    session_id: Any = None
+    agent: Any = None
+    custody: Any = Custody.ENGINE
+    carried: Any = None
+    answers: Any = None
+    reset: Any = False
+    params: Any = field(default_factory=dict)
+    metadata: Any = field(default_factory=dict)
+    request_id: Any = None
+    double_text: Any = None
+    on_missing: Any = OnMissing.NEW
+    channel: str = "app_chat"
+    trace_id: str | None = None
+
+
+class _Faults(list[dict[str, str]]):
+    def add(self, name: str, message: str) -> None:
+        self.append({"pointer": f"/{name}", "message": message})
+
+
+def receive(
+    inbound: Inbound, principal: Principal, *, now: datetime, trace_id: TraceId, settings: Settings
+) -> Envelope:
+    """The Envelope, or EnvelopeInvalid with every fault in it. What is refused here was not seen by anything behind."""
+    if not principal.may_write:
+        raise NotAllowed("A viewer may read sessions, but not write to them. Ask the operator for another role.")
+    faults = _Faults()
+    if inbound.command is None:
+        _check_message(inbound.message, settings.message_chars, faults)
+    for name in ("session_id", "agent", "answers", "request_id"):
+        _check_id(name, getattr(inbound, name), faults)
+    for name in ("params", "metadata"):
+        _check_object(name, getattr(inbound, name), settings.metadata_bytes, faults)
+    if not isinstance(inbound.reset, bool):
+        faults.add("reset", "must be true or false")
+    custody = _choice("custody", inbound.custody, Custody, faults) or Custody.ENGINE
+    double_text = _choice("double_text", inbound.double_text, DoubleText, faults)
+    on_missing = _choice("on_missing", inbound.on_missing, OnMissing, faults) or OnMissing.NEW
+    _check_combination(inbound, custody, double_text, settings.carried_bytes, faults)
+    if faults:
+        names = ", ".join(sorted({fault["pointer"] for fault in faults}))
+        raise EnvelopeInvalid(f"The request is not valid at {names}. See details.", details=faults)
+    return Envelope(
+        principal=principal,
+        received_at=now,
+        trace_id=trace_id
+        if inbound.trace_id is None or not _TRACE.fullmatch(inbound.trace_id)
+        else TraceId(inbound.trace_id),
+        channel=inbound.channel,
+        events=() if inbound.command is not None else normalize(inbound.message),
+        command=inbound.command,
+        session_id=None if inbound.session_id is None else SessionId(inbound.session_id),
+        agent=None if inbound.agent is None else AgentId(inbound.agent),
+        custody=custody,
+        carried=inbound.carried,
+        answers=None if inbound.answers is None else RunId(inbound.answers),
+        reset=inbound.reset,
+        params=inbound.params,
+        metadata=inbound.metadata,
+        request_id=inbound.request_id,
+        double_text=double_text,
+        on_missing=on_missing,
+    )
+
+
+def is_id(value: object) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
+def _check_message(message: object, most_chars: int, faults: _Faults) -> None:
+    if not isinstance(message, str):
+        faults.add("message", "must be a string")
+    elif not message.strip():
+        faults.add("message", "must not be empty")
+    elif len(message) > most_chars:
+        faults.add("message", f"is {len(message)} characters long; at most {most_chars} are taken")
+    elif not is_plain_text(message):
+        faults.add("message", "must not hold a NUL character or half of a surrogate pair")
+
+
+def is_plain_text(text: str) -> bool:
+    """Text that every store can keep: valid UTF-8 without NUL."""
+    if "\x00" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_id(name: str, value: object, faults: _Faults) -> None:
+    if value is not None and not is_id(value):
+        faults.add(name, "must be 1 to 128 letters, digits or any of _ . : @ - and begin with a letter or digit")
+
+
+def _check_object(name: str, value: object, most_bytes: int, faults: _Faults) -> None:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        faults.add(name, "must be an object")
+        return
+    size = json_size(value)
+    if size is None:
+        faults.add(name, "must hold JSON values only, without NaN, and no half of a surrogate pair")
+    elif size > most_bytes:
+        faults.add(name, f"is {size} bytes as JSON; at most {most_bytes} are taken")
+
+
+def json_size(value: object) -> int | None:
+    """How many bytes this is as JSON; None when it is not JSON."""
+    if not value:
+        return 2
+    try:
+        return len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _choice(name: str, value: object, kind: type[E], faults: _Faults) -> E | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and value in set(kind):
+        return kind(value)
+    faults.add(name, f"must be one of {', '.join(kind)}")
+    return None
+
+
+def _check_combination(
+    inbound: Inbound, custody: Custody, double_text: DoubleText | None, most_bytes: int, faults: _Faults
+) -> None:
+    if inbound.answers is not None and (inbound.session_id is None or inbound.reset is True):
+        faults.add("answers", "needs the session_id of the waiting run, and goes without reset")
+    if custody is Custody.ENGINE and inbound.carried is not None:
+        faults.add("carried", "is for custody 'client' only")
+    if custody is Custody.CLIENT:
+        if inbound.answers is not None:
+            faults.add("answers", "a session in client custody has no waiting runs")
+        if double_text is not None:
+            faults.add("double_text", "a session in client custody has no queue")
+        if inbound.carried is not None:
+            _check_object("carried", inbound.carried, most_bytes, faults)

@@ -1,0 +1,1 @@
+"""What must be done even when nobody asks for it."""

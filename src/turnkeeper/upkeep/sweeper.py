@@ -1,0 +1,45 @@
+"""Small duties at regular times: what is due, node beats, audit anchors, old request keys."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from turnkeeper.errors import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    name: str
+    every_seconds: float
+    work: Callable[[], Awaitable[object]]
+
+
+class Sweeper:
+    """Runs on every node; each duty is safe to be done by many at once."""
+
+    def __init__(self, *duties: Duty) -> None:
+        self._duties = duties
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._repeat(duty), name=f"turnkeeper-{duty.name}") for duty in self._duties]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _repeat(self, duty: Duty) -> None:
+        while True:
+            # A little off the beat, so that nodes started together do not all ask at once.
+            await asyncio.sleep(duty.every_seconds * random.uniform(0.9, 1.1))
+            try:
+                await duty.work()
+            except StoreUnavailable:
+                log.warning("duty put off", extra={"duty": duty.name})
+            except Exception:
+                log.exception("duty failed", extra={"duty": duty.name})

@@ -1,0 +1,73 @@
+"""The one place where a port meets its implementation."""
+
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from turnkeeper.agents.echo import echo
+from turnkeeper.agents.function import AgentFunction, FunctionAgent
+from turnkeeper.agents.registry import AgentRegistry
+from turnkeeper.custody.client import ClientCustodian
+from turnkeeper.custody.engine import EngineCustodian
+from turnkeeper.engine import World
+from turnkeeper.model.ids import AgentId, NodeId, sortable_id
+from turnkeeper.model.session import Custody
+from turnkeeper.ports.agent import AgentPolicy
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.settings import Settings
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def new_id(self, prefix: str) -> str:
+        return sortable_id(prefix, time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
+
+
+class AgentFactory:
+    """Makes agents out of functions, with threads for those that are not async."""
+
+    def __init__(self, most_threads: int) -> None:
+        self._threads = ThreadPoolExecutor(most_threads, thread_name_prefix="turnkeeper-agent")
+
+    def of_function(self, name: str, function: AgentFunction, policy: AgentPolicy) -> FunctionAgent:
+        return FunctionAgent(AgentId(name), function, policy, self._threads)
+
+    def close(self) -> None:
+        """Lets threads that are still busy with a cancelled run end by themselves."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:
+    address = settings.database
+    if address.startswith(("postgresql://", "postgres://")):
+        from turnkeeper.stores.postgres.store import postgres_store
+
+        return postgres_store(address, node, pool_size=settings.pool_size, probe=probe)
+    from turnkeeper.stores.sqlite.store import sqlite_store
+
+    path = Path(address.removeprefix("sqlite:///"))
+    return sqlite_store(path, node, synchronous=settings.synchronous, probe=probe)
+
+
+def wire(
+    settings: Settings, *, clock: Clock | None = None, probe: WriteProbe | None = None
+) -> tuple[World, AgentRegistry, AgentFactory]:
+    clock = clock or SystemClock()
+    node = NodeId(clock.new_id("node"))
+    store = open_store(settings, node, probe)
+    registry = AgentRegistry()
+    factory = AgentFactory(settings.sync_agent_threads)
+    registry.add(factory.of_function("echo", echo, AgentPolicy(retry_safe=True)))
+    custodians: Mapping[Custody, Custodian] = {
+        Custody.ENGINE: EngineCustodian(store.sessions, store.runs, clock, settings.history_messages),
+        Custody.CLIENT: ClientCustodian(store.runs, clock, settings.history_messages, settings.idle_seconds),
+    }
+    world = World(store=store, custodians=custodians, agents=registry, clock=clock, node=node, settings=settings)
+    return world, registry, factory
