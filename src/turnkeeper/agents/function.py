@@ -22,11 +22,12 @@ class FunctionAgent:
         self.id, self.policy = id, policy
         self._function = function
         self._threads = threads
-        if inspect.isasyncgenfunction(function):
+        called = function if inspect.isroutine(function) else type(function).__call__
+        if inspect.isasyncgenfunction(called):
             self._answer: Callable[[AgentTurn], AsyncGenerator[str, None]] = function
-        elif inspect.iscoroutinefunction(function):
+        elif inspect.iscoroutinefunction(called):
             self._answer = self._result_of_coroutine
-        elif inspect.isgeneratorfunction(function):
+        elif inspect.isgeneratorfunction(called):
             self._answer = self._pieces_of_generator
         else:
             self._answer = self._result_of_function
