@@ -7,8 +7,7 @@ import pytest
 
 from tests.contract.builders import NODE
 from turnkeeper.ports.store import Store
-
-# from turnkeeper.stores.postgres.store import postgres_store
+from turnkeeper.stores.postgres.store import postgres_store
 from turnkeeper.stores.sqlite.store import sqlite_store
 
 

@@ -42,9 +42,8 @@ def end_unheld_run(
     explanation = explanation or explain_run(tx, run, status, at, error)
     tx.execute(sql.end_run, rows.ended_params(run, status, at, error, by))
     tx.execute(sql.append_explanation, rows.explanation_params(run.tenant, explanation))
-    data = {"error": error} if error else {}
+    data = ({"error": error} if error else {}) | drop_deltas(tx, run)
     append_feed(tx, run.tenant, run.subject, status.feed_type, run.id, at, data)
-    tx.execute(sql.drop_chunks, chunks_params(run))
 
 
 def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunError | None = None) -> Explanation:
@@ -56,6 +55,15 @@ def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunErr
 def cancel_waiting_runs(tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
     for row in tx.execute(sql.waiting_runs, {"tenant": tenant, "subject": subject}).fetchall():
         end_unheld_run(tx, rows.run_of(row), RunStatus.CANCELLED, at)
+
+
+def drop_deltas(tx: Tx, run: Run) -> dict[str, Any]:
+    """Drop the provisional output of the run, and say which numbers it had."""
+    chunks = tx.execute(sql.chunks_of_run, chunks_params(run)).fetchall()
+    if not chunks:
+        return {}
+    tx.execute(sql.drop_chunks, chunks_params(run))
+    return {"deltas": [chunks[0]["no"], chunks[-1]["no"]]}
 
 
 def chunks_params(run: Run) -> rows.Params:

@@ -1,0 +1,128 @@
+"""The audit in a PostgreSQL database: a few chains per tenant and node start, their heads kept in memory.
+
+A chain takes one entry after the other, and several intakes are on their way at once. So a node has a few lanes, each
+with chains of its own; whoever writes an entry has a lane to itself until that write is durable.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+from turnkeeper.model.audit import GENESIS, AuditEntry, AuditFacts, chain_hash
+from turnkeeper.model.ids import HOUSE, NodeId, TenantId
+from turnkeeper.stores import rows
+from turnkeeper.stores.postgres.database import PostgresDatabase, sql
+
+LANES = 4
+PAGE = 500
+
+
+class Lane:
+    """One chain per tenant. Its head moves only after the entry is durable."""
+
+    def __init__(self, database: PostgresDatabase, chain: str) -> None:
+        self._database = database
+        self._heads: dict[TenantId, tuple[int, bytes]] = {}
+        self.chain = chain
+        self.grown: set[TenantId] = set()
+
+    async def next_entry(self, facts: AuditFacts) -> AuditEntry:
+        """What is to be appended for these facts. Looks for the head first, so it is asked outside of a transaction."""
+        no, previous = await self.head(facts.tenant)
+        body = rows.audit_body(facts)
+        digest = chain_hash(previous, facts.tenant, self.chain, no + 1, body)
+        return AuditEntry(tenant=facts.tenant, chain=self.chain, no=no + 1, body=body, hash=digest)
+
+    async def head(self, tenant: TenantId) -> tuple[int, bytes]:
+        """The newest durable entry. What is looked up is not kept: the lane may be in use by someone else."""
+        if tenant in self._heads:
+            return self._heads[tenant]
+        found = await self._database.read(sql.audit_head, {"tenant": tenant, "chain": self.chain})
+        return (found[0]["no"], found[0]["hash"]) if found else (0, GENESIS)
+
+    def keep(self, entry: AuditEntry) -> None:
+        """The entry is durable: the next one follows it."""
+        self._heads[entry.tenant] = (entry.no, entry.hash)
+        self.grown.add(entry.tenant)
+
+    def forget(self) -> None:
+        """It is not known what became of a write: look before the next one."""
+        self._heads.clear()
+
+
+class PostgresAudit:
+    def __init__(self, database: PostgresDatabase, node: NodeId) -> None:
+        self._database = database
+        self._lanes = tuple(Lane(database, f"{node}/{number}") for number in range(LANES))
+        self._free: asyncio.LifoQueue[Lane] = asyncio.LifoQueue()
+        for lane in reversed(self._lanes):
+            self._free.put_nowait(lane)
+
+    @contextlib.asynccontextmanager
+    async def lane(self) -> AsyncIterator[Lane]:
+        """A lane to oneself; after a failure in the block it looks for its heads again."""
+        lane = await self._free.get()
+        try:
+            yield lane
+        except BaseException:
+            lane.forget()
+            raise
+        finally:
+            self._free.put_nowait(lane)
+
+    async def record(self, facts: AuditFacts) -> None:
+        await self._database.finish(self._record(facts))
+
+    async def _record(self, facts: AuditFacts) -> None:
+        async with self.lane() as lane:
+            entry = await lane.next_entry(facts)
+            await self._database.write("record_audit", sql.append_audit, entry_params(entry))
+            lane.keep(entry)
+
+    async def anchor(self, *, at: datetime) -> int:
+        return await self._database.finish(self._anchor(at))
+
+    async def _anchor(self, at: datetime) -> int:
+        """One entry for each lane that grew, in the same form as a node with a single chain writes it."""
+        grown = {lane: lane.grown - {HOUSE} for lane in self._lanes if lane.grown - {HOUSE}}
+        for lane in grown:
+            lane.grown = set()
+        try:
+            for lane, tenants in grown.items():
+                heads = {tenant: await lane.head(tenant) for tenant in sorted(tenants)}
+                await self._anchor_lane(lane, heads, at)
+        except BaseException:
+            for lane, tenants in grown.items():
+                lane.grown |= tenants
+            raise
+        return sum(len(tenants) for tenants in grown.values())
+
+    async def _anchor_lane(self, lane: Lane, heads: dict[TenantId, tuple[int, bytes]], at: datetime) -> None:
+        said = {tenant: {"no": no, "hash": digest.hex()} for tenant, (no, digest) in heads.items()}
+        facts = {"chain": lane.chain, "heads": said}
+        async with self.lane() as own:
+            entry = await own.next_entry(
+                AuditFacts(tenant=HOUSE, at=at, verb="anchor", outcome="accepted", facts=facts)
+            )
+            await self._database.write("anchor_audit", sql.append_audit, entry_params(entry))
+            own.keep(entry)
+
+    async def entries(self, tenant: TenantId | None = None) -> AsyncIterator[AuditEntry]:
+        place: rows.Params = {"tenant": tenant or "", "chain": "", "no": 0, "limit": PAGE}
+        while page := await self._database.read(sql.audit_page, place):
+            for row in page:
+                if tenant is not None and row["tenant"] != tenant:
+                    return
+                yield rows.audit_entry_of(row)
+            place |= {name: page[-1][name] for name in ("tenant", "chain", "no")}
+
+
+def entry_params(entry: AuditEntry) -> rows.Params:
+    return {
+        "audit_tenant": entry.tenant,
+        "audit_chain": entry.chain,
+        "audit_no": entry.no,
+        "audit_body": entry.body,
+        "audit_hash": entry.hash,
+    }

@@ -1,0 +1,531 @@
+-- Every statement names the tenant. Leases go by the clock of the server, read inside the statement; the parameter now
+-- is the caller's. Whoever writes locks the lease row first, then the session row, then the rest.
+--
+-- The first statements are whole writes: one round trip each, and nothing is kept unless all of it is. Parts that lock
+-- the lease first see its newest version, and what they decide is decided on that.
+
+-- name: accept_message
+-- The intake of a message on a known session. Gives no row, and writes nothing, when the message is refused; the caller
+-- then looks for the reason.
+WITH lease AS (
+    SELECT holder, waiting FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
+), session AS (
+    UPDATE sessions s
+       SET last_active_at = :accepted_at, status = 'active', version = s.version + (s.status = 'paused')::int
+      FROM lease l
+     WHERE s.tenant = :tenant AND s.id = :session_id
+       AND (s.owner = :user OR :sees_whole_tenant::boolean)
+       AND s.status IN ('active', 'paused')
+       AND (l.holder IS NOT NULL OR :accepted_at < s.last_active_at + s.idle_for_seconds * 1000000)
+       AND (l.holder IS NULL AND l.waiting = 0
+            OR l.waiting < :queue_limit
+               AND 'reject' <> COALESCE(:double_text::text, s.double_text,
+                                        CASE WHEN COALESCE(:wanted_agent::text, s.agent) = ANY (:rejecting::text[])
+                                             THEN 'reject' ELSE '' END))
+    RETURNING COALESCE(:wanted_agent::text, s.agent) AS agent, s.double_text,
+              l.holder IS NULL AND l.waiting = 0
+              AND COALESCE(:wanted_agent::text, s.agent) = ANY (:agents_here::text[]) AS is_taken
+), taken AS (
+    UPDATE leases l
+       SET last_queue_no = l.last_queue_no + 1,
+           last_feed_no = l.last_feed_no + 1,
+           waiting = l.waiting + (NOT s.is_taken)::int,
+           fence = l.fence + s.is_taken::int,
+           holder = CASE WHEN s.is_taken THEN :holder ELSE l.holder END,
+           run_id = CASE WHEN s.is_taken THEN :run_id ELSE l.run_id END,
+           taken_at = CASE WHEN s.is_taken
+                           THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE l.taken_at END,
+           expires_at = CASE WHEN s.is_taken
+                             THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros
+                             ELSE l.expires_at END,
+           stop_how = CASE WHEN s.is_taken THEN NULL ELSE l.stop_how END,
+           stop_by = CASE WHEN s.is_taken THEN NULL ELSE l.stop_by END,
+           first_delta = CASE WHEN s.is_taken THEN 0 ELSE l.first_delta END
+      FROM session s
+     WHERE l.tenant = :tenant AND l.subject = :subject
+    RETURNING l.last_queue_no AS queue_no, l.last_feed_no AS feed_no, l.fence, l.expires_at, s.agent, s.double_text,
+              s.is_taken
+), run AS (
+    INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+    SELECT :tenant, :run_id, :session_id, :subject, :custody, t.agent, :user,
+           CASE WHEN t.is_taken THEN 'running' ELSE 'queued' END, t.queue_no, t.feed_no, :trace_id, :input,
+           :accepted_at, :wait_until, CASE WHEN t.is_taken THEN :accepted_at::bigint END,
+           CASE WHEN t.is_taken THEN t.fence END, :retry_of,
+           (t.is_taken AND t.agent = ANY (:retry_safe_agents::text[]))::int
+      FROM taken t
+), told AS (
+    INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
+    SELECT :tenant, :subject, t.feed_no, 'run.accepted', :run_id, :accepted_at,
+           json_build_object('agent', t.agent, 'queue_no', t.queue_no)::text
+      FROM taken t
+), request AS (
+    INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
+    SELECT :tenant, :user, :key, :body_hash, :run_id, :accepted_at FROM taken WHERE :key::text IS NOT NULL
+), audited AS (
+    INSERT INTO audit (tenant, chain, no, body, hash)
+    SELECT :audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash FROM taken
+)
+SELECT * FROM taken;
+
+-- name: accept_first_message
+-- The intake of a message that begins its subject: a new session, or a run whose session the client keeps.
+WITH session AS (
+    INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
+                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+    SELECT :tenant, :session_id, :owner, :session_agent, 'active', :revision, :version, :turns, :last_seq, :epoch,
+           :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
+           :accepted_at
+     WHERE :custody::text = 'engine'
+), lease AS (
+    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting,
+                        last_queue_no, last_feed_no)
+    SELECT :tenant, :subject, CASE WHEN :is_taken THEN :holder END, CASE WHEN :is_taken THEN :run_id END,
+           :is_taken::int,
+           CASE WHEN :is_taken THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros ELSE 0 END,
+           CASE WHEN :is_taken THEN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ELSE 0 END,
+           0, (NOT :is_taken::boolean)::int, :queue_no, :feed_no
+    RETURNING fence, expires_at
+), run AS (
+    INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+    VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
+            :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe)
+), told AS (
+    INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
+    VALUES (:tenant, :subject, :feed_no, 'run.accepted', :run_id, :accepted_at, :data)
+), request AS (
+    INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
+    SELECT :tenant, :user, :key, :body_hash, :run_id, :accepted_at WHERE :key::text IS NOT NULL
+), audited AS (
+    INSERT INTO audit (tenant, chain, no, body, hash)
+    VALUES (:audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash)
+)
+SELECT * FROM lease;
+
+-- name: create_session
+WITH session AS (
+    INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
+                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+    VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
+            :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
+            :last_active_at)
+), lease AS (
+    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting,
+                        last_queue_no, last_feed_no)
+    VALUES (:tenant, :session_id, NULL, NULL, 0, 0, 0, 0, 0, 0, 0)
+)
+INSERT INTO audit (tenant, chain, no, body, hash)
+VALUES (:audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash)
+RETURNING no;
+
+-- name: load_conversation
+-- The state belongs to the last turn; after a reset that turn is of an earlier epoch, and there is no state. The newest
+-- messages come as one list per column, newest first.
+SELECT s.*, t.state, m.*
+  FROM sessions s
+  LEFT JOIN turns t ON t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch
+ CROSS JOIN LATERAL (
+       SELECT array_agg(w.seq) AS message_seqs, array_agg(w.id) AS message_ids, array_agg(w.turn) AS message_turns,
+              array_agg(w.role) AS message_roles, array_agg(w.content) AS message_contents,
+              array_agg(w.created_at) AS message_moments
+         FROM (SELECT seq, id, turn, role, content, created_at FROM messages
+                WHERE tenant = s.tenant AND session_id = s.id AND seq >= s.epoch_first_seq
+                ORDER BY seq DESC LIMIT :window) w) m
+ WHERE s.tenant = :tenant AND s.id = :session_id;
+
+-- name: commit_turn
+-- Gives is_held = false when the fence has been raised, and no last_feed_no when another turn was committed first; in
+-- both cases nothing is written.
+WITH lease AS (
+    SELECT fence = :fence AND holder IS NOT NULL AS is_held
+      FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
+), session AS (
+    UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq
+      FROM lease l
+     WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
+    RETURNING s.revision
+), released AS (
+    UPDATE leases l SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = l.last_feed_no + 1
+      FROM session
+     WHERE l.tenant = :tenant AND l.subject = :subject
+    RETURNING l.last_feed_no, l.waiting, l.first_delta
+), message AS (
+    INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
+    SELECT :tenant, :session_id, m.seq, m.id, :turn, :epoch, m.role, m.content, m.created_at
+      FROM released, unnest(:message_seqs::bigint[], :message_ids::text[], :message_roles::text[],
+                            :message_contents::text[], :message_moments::bigint[])
+                     AS m (seq, id, role, content, created_at)
+), turn AS (
+    INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
+                       committed_at)
+    SELECT :tenant, :session_id, :turn, :run_id, :epoch, s.revision, :first_seq, :last_seq, :finish, :state, :now
+      FROM session s
+), run AS (
+    -- The input lives on as messages of the turn.
+    UPDATE runs r SET status = 'completed', ended_at = :now, turn = :turn, finish = :finish, input = NULL
+      FROM released
+     WHERE r.tenant = :tenant AND r.id = :run_id
+), explanation AS (
+    INSERT INTO explanations (tenant, session_id, run_id, data)
+    SELECT :tenant, :session_id, :run_id, :explanation FROM released
+), dropped AS (
+    DELETE FROM chunks c USING released d
+     WHERE d.first_delta > 0
+       AND c.tenant = :tenant AND c.subject = :subject AND c.no >= d.first_delta AND c.run_id = :run_id
+    RETURNING c.no
+), told AS (
+    INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
+    SELECT :tenant, :subject, d.last_feed_no, 'run.completed', :run_id, :now,
+           CASE WHEN d.first_delta = 0 THEN :said
+                ELSE format('%s,"deltas":[%s,%s]}', left(:said, -1), d.first_delta, (SELECT max(no) FROM dropped)) END
+      FROM released d
+)
+SELECT l.is_held, r.last_feed_no, r.waiting FROM lease l LEFT JOIN released r ON true;
+
+-- name: end_held_run
+-- Gives no row, and writes nothing, when the fence has been raised.
+WITH released AS (
+    UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = last_feed_no + 1
+     WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
+    RETURNING last_feed_no, waiting, first_delta
+), run AS (
+    UPDATE runs r SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
+                      input = CASE WHEN :status = 'completed' THEN NULL ELSE r.input END
+      FROM released
+     WHERE r.tenant = :tenant AND r.id = :run_id
+), explanation AS (
+    INSERT INTO explanations (tenant, session_id, run_id, data)
+    SELECT :tenant, :session_id, :run_id, :explanation FROM released
+), dropped AS (
+    DELETE FROM chunks c USING released d
+     WHERE d.first_delta > 0
+       AND c.tenant = :tenant AND c.subject = :subject AND c.no >= d.first_delta AND c.run_id = :run_id
+    RETURNING c.no
+), told AS (
+    INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
+    SELECT :tenant, :subject, d.last_feed_no, :type, :run_id, :now,
+           CASE WHEN d.first_delta = 0 THEN :said
+                ELSE format('%s%s"deltas":[%s,%s]}', left(:said, -1), CASE WHEN :said = '{}' THEN '' ELSE ',' END,
+                            d.first_delta, (SELECT max(no) FROM dropped)) END
+      FROM released d
+)
+SELECT * FROM released;
+
+-- name: add_delta
+-- Gives no row when the fence has been raised. The first delta closes the time in which the run could be merged.
+WITH added AS (
+    UPDATE leases
+       SET last_feed_no = last_feed_no + 1,
+           first_delta = CASE WHEN first_delta = 0 THEN last_feed_no + 1 ELSE first_delta END
+     WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
+    RETURNING last_feed_no
+)
+INSERT INTO chunks (tenant, subject, no, run_id, at, text)
+SELECT :tenant, :subject, last_feed_no, :run_id, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, :text
+  FROM added
+RETURNING no;
+
+-- name: renew_lease
+-- The leases among these that are still held; the lists are of equal length.
+UPDATE leases l SET expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros
+  FROM unnest(:tenants::text[], :subjects::text[], :fences::bigint[]) AS h (tenant, subject, fence)
+ WHERE l.tenant = h.tenant AND l.subject = h.subject AND l.fence = h.fence AND l.holder IS NOT NULL
+RETURNING l.tenant, l.subject, l.fence;
+
+-- name: lock_lease
+-- Whoever has this lock is alone with the subject until the end of its transaction.
+SELECT *, expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS has_run_out
+  FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE;
+
+-- name: insert_session
+INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
+                      epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
+        :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
+        :last_active_at);
+
+-- name: insert_lease
+INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting, last_queue_no,
+                    last_feed_no)
+VALUES (:tenant, :subject, NULL, NULL, 0, 0, 0, 0, 0, 0, 0);
+
+-- name: load_session
+-- The state belongs to the last turn; after a reset that turn is of an earlier epoch, and there is no state.
+SELECT s.*, t.state
+  FROM sessions s
+  LEFT JOIN turns t ON t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch
+ WHERE s.tenant = :tenant AND s.id = :session_id;
+
+-- name: get_session
+SELECT * FROM sessions WHERE tenant = :tenant AND id = :session_id;
+
+-- name: list_sessions
+SELECT * FROM sessions WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: list_sessions_of_owner
+SELECT * FROM sessions WHERE tenant = :tenant AND owner = :owner AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: messages_after
+SELECT * FROM messages
+ WHERE tenant = :tenant AND session_id = :session_id AND seq > :after
+ ORDER BY seq LIMIT :limit;
+
+-- name: change_settings
+UPDATE sessions
+   SET status = :status, title = :title, double_text = :double_text, closed_at = :closed_at,
+       closed_reason = :closed_reason, version = version + 1
+ WHERE tenant = :tenant AND id = :session_id AND version = :version;
+
+-- name: session_and_lease
+-- What intake must know before it takes a message in.
+SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, l.*
+  FROM sessions s
+  JOIN leases l ON l.tenant = s.tenant AND l.subject = s.id
+ WHERE s.tenant = :tenant AND s.id = :session_id;
+
+-- name: touch_session
+-- A message on a paused session resumes it, which is a change of its settings.
+UPDATE sessions SET last_active_at = :now, status = 'active', version = version + (status = 'paused')::int
+ WHERE tenant = :tenant AND id = :session_id;
+
+-- name: queue_on_lease
+UPDATE leases
+   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, waiting = waiting + 1
+ WHERE tenant = :tenant AND subject = :subject;
+
+-- name: take_lease_at_intake
+-- The queue was empty and nobody held it: the newcomer runs at once.
+UPDATE leases
+   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, holder = :holder, run_id = :run_id,
+       fence = fence + 1, expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros,
+       taken_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, stop_how = NULL, stop_by = NULL,
+       first_delta = 0
+ WHERE tenant = :tenant AND subject = :subject
+RETURNING *;
+
+-- name: take_lease
+UPDATE leases
+   SET waiting = waiting - 1, holder = :holder, run_id = :run_id, fence = fence + 1,
+       expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros,
+       taken_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, stop_how = NULL, stop_by = NULL,
+       first_delta = 0
+ WHERE tenant = :tenant AND subject = :subject
+RETURNING *;
+
+-- name: read_lease
+SELECT * FROM leases WHERE tenant = :tenant AND subject = :subject;
+
+-- name: hold_lease
+-- For a write in the middle of a run; changes no row when the fence has been raised.
+UPDATE leases SET last_feed_no = last_feed_no + 1
+ WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
+RETURNING last_feed_no;
+
+-- name: release_lease
+-- With the end of a run; changes no row when the fence has been raised.
+UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = last_feed_no + 1
+ WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
+RETURNING last_feed_no, waiting, first_delta;
+
+-- name: raise_fence
+-- Whoever held the lease has lost the right to write.
+UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, fence = fence + 1
+ WHERE tenant = :tenant AND subject = :subject;
+
+-- name: next_feed_no
+UPDATE leases SET last_feed_no = last_feed_no + 1 WHERE tenant = :tenant AND subject = :subject
+RETURNING last_feed_no;
+
+-- name: leave_queue
+UPDATE leases SET waiting = waiting - 1 WHERE tenant = :tenant AND subject = :subject;
+
+-- name: join_queue
+UPDATE leases SET waiting = waiting + 1 WHERE tenant = :tenant AND subject = :subject;
+
+-- name: wish_to_stop
+UPDATE leases SET stop_how = :how, stop_by = :by
+ WHERE tenant = :tenant AND subject = :subject AND holder IS NOT NULL AND stop_how IS NULL;
+
+-- name: insert_run
+INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id, input,
+                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
+        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe);
+
+-- name: get_run
+SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
+
+-- name: list_runs
+SELECT * FROM runs
+ WHERE tenant = :tenant AND session_id = :session_id AND queue_no < :before
+ ORDER BY queue_no DESC, id DESC LIMIT :limit;
+
+-- name: first_queued_run
+SELECT * FROM runs
+ WHERE tenant = :tenant AND subject = :subject AND status = 'queued'
+   AND status IN ('queued', 'running', 'waiting')
+ ORDER BY queue_no, id LIMIT 1;
+
+-- name: queued_runs_out_of_time
+SELECT * FROM runs
+ WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting')
+   AND status IN ('queued', 'waiting') AND wait_until <= :now
+ ORDER BY queue_no, id;
+
+-- name: waiting_runs
+SELECT * FROM runs
+ WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting') AND status = 'waiting'
+ ORDER BY queue_no, id;
+
+-- name: start_run
+UPDATE runs SET status = 'running', started_at = :started_at, fence = :fence, retry_safe = :retry_safe
+ WHERE tenant = :tenant AND id = :run_id;
+
+-- name: end_run
+UPDATE runs SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+ WHERE tenant = :tenant AND id = :run_id;
+
+-- name: supersede_run
+UPDATE runs SET status = 'superseded', ended_at = :now, superseded_by = :by, turn = :turn, finish = :finish,
+                merged = :merged
+ WHERE tenant = :tenant AND id = :run_id;
+
+-- name: merge_input
+UPDATE runs SET input = :input, merged = 1 WHERE tenant = :tenant AND id = :run_id;
+
+-- name: note_not_merged
+UPDATE runs SET merged = 0 WHERE tenant = :tenant AND id = :run_id AND merged IS NULL;
+
+-- name: suspend_run
+UPDATE runs SET status = 'waiting', wait_until = :wait_until WHERE tenant = :tenant AND id = :run_id;
+
+-- name: resume_run
+UPDATE runs SET status = :status, queue_no = :queue_no, wait_until = :wait_until, started_at = :started_at,
+                fence = :fence, retry_safe = :retry_safe
+ WHERE tenant = :tenant AND id = :run_id;
+
+-- name: due_work
+-- Open runs that nobody can be running: queued with a free or run-out lease, running under one, or out of time.
+SELECT DISTINCT r.tenant, r.subject
+  FROM runs r
+  JOIN leases l ON l.tenant = r.tenant AND l.subject = r.subject
+ WHERE r.status IN ('queued', 'running', 'waiting')
+   AND ((r.status IN ('queued', 'running')
+         AND (l.holder IS NULL OR l.expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
+        OR (r.status IN ('queued', 'waiting') AND r.wait_until <= :now))
+ LIMIT :limit;
+
+-- name: advance_session
+UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq
+ WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
+
+-- name: reset_session
+-- Changes no row when something was committed first; the caller then raises SessionMoved.
+UPDATE sessions
+   SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1
+ WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
+RETURNING epoch, epoch_first_seq, revision;
+
+-- name: append_message
+INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
+VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at);
+
+-- name: append_turn
+INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
+VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :last_seq, :finish, :state, :now);
+
+-- name: append_epoch
+INSERT INTO epochs (tenant, session_id, number, revision, first_seq, run_id, cause, started_at)
+VALUES (:tenant, :session_id, :epoch, :revision, :first_seq, :run_id, :cause, :now);
+
+-- name: append_feed
+INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
+VALUES (:tenant, :subject, :no, :type, :run_id, :now, :data);
+
+-- name: append_explanation
+INSERT INTO explanations (tenant, session_id, run_id, data) VALUES (:tenant, :session_id, :run_id, :explanation);
+
+-- name: get_explanation
+SELECT data FROM explanations WHERE tenant = :tenant AND session_id = :session_id AND run_id = :run_id;
+
+-- name: append_checkpoint
+INSERT INTO checkpoints (tenant, run_id, no, at, data)
+SELECT :tenant, :run_id, COALESCE(MAX(no), 0) + 1, :now, :data
+  FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id;
+
+-- name: newest_checkpoint
+SELECT data FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id ORDER BY no DESC LIMIT 1;
+
+-- name: chunks_of_run
+SELECT no, text FROM chunks
+ WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id
+ ORDER BY no;
+
+-- name: drop_chunks
+DELETE FROM chunks WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id;
+
+-- name: feed_after
+SELECT no, type, run_id, at, data FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND no > :after
+UNION ALL
+SELECT no, 'output.delta', run_id, at, json_build_object('text', text)::text FROM chunks
+ WHERE tenant = :tenant AND subject = :subject AND no > :after
+ ORDER BY no LIMIT :limit;
+
+-- name: feed_of_run
+SELECT no, type, run_id, at, data FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id
+UNION ALL
+SELECT no, 'output.delta', run_id, at, '{}' FROM chunks
+ WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id
+ ORDER BY no LIMIT :limit;
+
+-- name: message_content
+SELECT seq, content FROM messages WHERE tenant = :tenant AND session_id = :session_id AND seq = ANY (:seqs::bigint[]);
+
+-- name: find_request
+-- Locked: of two that bring the same request at once, the second sees what became of the first.
+SELECT * FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key FOR UPDATE;
+
+-- name: insert_request
+INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
+VALUES (:tenant, :user, :key, :body_hash, :run_id, :now);
+
+-- name: move_request
+UPDATE requests SET run_id = :run_id WHERE tenant = :tenant AND user_id = :user AND key = :key;
+
+-- name: forget_requests
+WITH gone AS (DELETE FROM requests WHERE tenant = :tenant AND at < :before RETURNING 1)
+SELECT count(*) AS forgotten FROM gone;
+
+-- name: tenants_with_requests
+SELECT DISTINCT tenant FROM requests;
+
+-- name: append_audit
+INSERT INTO audit (tenant, chain, no, body, hash)
+VALUES (:audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash)
+RETURNING no;
+
+-- name: audit_head
+SELECT no, hash FROM audit WHERE tenant = :tenant AND chain = :chain ORDER BY no DESC LIMIT 1;
+
+-- name: audit_page
+SELECT tenant, chain, no, body, hash FROM audit
+ WHERE (tenant, chain, no) > (:tenant, :chain, :no)
+ ORDER BY tenant, chain, no LIMIT :limit;
+
+-- name: beat_node
+INSERT INTO nodes (tenant, id, started_at, seen_at, agents)
+VALUES ('-', :node, :started_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, :agents)
+ON CONFLICT (tenant, id) DO UPDATE SET seen_at = excluded.seen_at, agents = excluded.agents
+RETURNING id;
+
+-- name: drop_node
+DELETE FROM nodes WHERE tenant = '-' AND id = :node RETURNING id;
+
+-- name: living_nodes
+SELECT * FROM nodes
+ WHERE tenant = '-' AND seen_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - :within_micros
+ ORDER BY id;

@@ -1,0 +1,216 @@
+-- A new database. migrations/ brings an old one to the same place; a test compares the two.
+-- Moments are microseconds since 1970. JSON is text. Names compare by their bytes, whatever the language of the server.
+-- Rows that change with every turn have room beside them for their next version.
+
+CREATE TABLE schema_info (
+    min_code BIGINT NOT NULL
+);
+
+CREATE TABLE migrations (
+    number     BIGINT NOT NULL PRIMARY KEY,
+    name       TEXT   NOT NULL,
+    checksum   TEXT   NOT NULL,
+    applied_at BIGINT NOT NULL
+);
+
+CREATE TABLE sessions (
+    tenant           TEXT COLLATE "C" NOT NULL,
+    id               TEXT COLLATE "C" NOT NULL,
+    owner            TEXT COLLATE "C" NOT NULL,
+    agent            TEXT             NOT NULL,
+    status           TEXT             NOT NULL CHECK (status IN ('active', 'paused', 'closed', 'expired')),
+    revision         BIGINT           NOT NULL,
+    version          BIGINT           NOT NULL,
+    turns            BIGINT           NOT NULL,
+    last_seq         BIGINT           NOT NULL,
+    epoch            BIGINT           NOT NULL,
+    epoch_started_at BIGINT           NOT NULL,
+    epoch_first_seq  BIGINT           NOT NULL,
+    title            TEXT,
+    double_text      TEXT,
+    metadata         TEXT             NOT NULL,
+    idle_for_seconds BIGINT           NOT NULL,
+    created_at       BIGINT           NOT NULL,
+    last_active_at   BIGINT           NOT NULL,
+    closed_at        BIGINT,
+    closed_reason    TEXT,
+    PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 80);
+
+CREATE INDEX sessions_by_owner ON sessions (tenant, owner, id);
+
+-- Who may run now, and the counters that are raised under its lock. Never deleted, so that a fence never repeats.
+CREATE TABLE leases (
+    tenant        TEXT COLLATE "C" NOT NULL,
+    subject       TEXT COLLATE "C" NOT NULL,
+    holder        TEXT,
+    run_id        TEXT COLLATE "C",
+    fence         BIGINT           NOT NULL,
+    expires_at    BIGINT           NOT NULL,
+    taken_at      BIGINT           NOT NULL,
+    stop_how      TEXT,
+    stop_by       TEXT,
+    first_delta   BIGINT           NOT NULL,
+    waiting       BIGINT           NOT NULL CHECK (waiting >= 0),
+    last_queue_no BIGINT           NOT NULL,
+    last_feed_no  BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, subject)
+) WITH (fillfactor = 50);
+
+CREATE TABLE runs (
+    tenant        TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    session_id    TEXT COLLATE "C" NOT NULL,
+    subject       TEXT COLLATE "C" NOT NULL,
+    custody       TEXT             NOT NULL,
+    agent         TEXT             NOT NULL,
+    user_id       TEXT COLLATE "C" NOT NULL,
+    status        TEXT             NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'completed', 'failed',
+                                                     'cancelled', 'timed_out', 'superseded', 'abandoned')),
+    queue_no      BIGINT           NOT NULL,
+    feed_no       BIGINT           NOT NULL,
+    trace_id      TEXT             NOT NULL,
+    input         TEXT,
+    accepted_at   BIGINT           NOT NULL,
+    wait_until    BIGINT           NOT NULL,
+    started_at    BIGINT,
+    ended_at      BIGINT,
+    fence         BIGINT,
+    turn          BIGINT,
+    finish        TEXT,
+    result        TEXT,
+    error         TEXT,
+    retry_of      TEXT,
+    superseded_by TEXT,
+    merged        SMALLINT,
+    retry_safe    SMALLINT         NOT NULL,
+    PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 80);
+
+CREATE INDEX runs_of_session ON runs (tenant, session_id, queue_no);
+CREATE INDEX runs_open ON runs (tenant, subject, queue_no) WHERE status IN ('queued', 'running', 'waiting');
+
+CREATE TABLE messages (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    session_id TEXT COLLATE "C" NOT NULL,
+    seq        BIGINT           NOT NULL,
+    id         TEXT COLLATE "C" NOT NULL,
+    turn       BIGINT           NOT NULL,
+    epoch      BIGINT           NOT NULL,
+    role       TEXT             NOT NULL,
+    content    TEXT             NOT NULL,
+    created_at BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, session_id, seq)
+);
+
+CREATE TABLE turns (
+    tenant       TEXT COLLATE "C" NOT NULL,
+    session_id   TEXT COLLATE "C" NOT NULL,
+    number       BIGINT           NOT NULL,
+    run_id       TEXT COLLATE "C" NOT NULL,
+    epoch        BIGINT           NOT NULL,
+    revision     BIGINT           NOT NULL,
+    first_seq    BIGINT           NOT NULL,
+    last_seq     BIGINT           NOT NULL,
+    finish       TEXT             NOT NULL,
+    state        TEXT             NOT NULL,
+    committed_at BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, session_id, number)
+);
+
+CREATE TABLE epochs (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    session_id TEXT COLLATE "C" NOT NULL,
+    number     BIGINT           NOT NULL,
+    revision   BIGINT           NOT NULL,
+    first_seq  BIGINT           NOT NULL,
+    run_id     TEXT COLLATE "C" NOT NULL,
+    cause      TEXT             NOT NULL,
+    started_at BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, session_id, number)
+);
+
+CREATE TABLE feed (
+    tenant  TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    no      BIGINT           NOT NULL,
+    type    TEXT             NOT NULL,
+    run_id  TEXT COLLATE "C",
+    at      BIGINT           NOT NULL,
+    data    TEXT             NOT NULL,
+    PRIMARY KEY (tenant, subject, no)
+);
+
+-- Provisional output of runs that have not ended. Numbered like the feed, deleted with the end of the run.
+CREATE TABLE chunks (
+    tenant  TEXT COLLATE "C" NOT NULL,
+    subject TEXT COLLATE "C" NOT NULL,
+    no      BIGINT           NOT NULL,
+    run_id  TEXT COLLATE "C" NOT NULL,
+    at      BIGINT           NOT NULL,
+    text    TEXT             NOT NULL,
+    PRIMARY KEY (tenant, subject, no)
+);
+
+CREATE TABLE checkpoints (
+    tenant TEXT COLLATE "C" NOT NULL,
+    run_id TEXT COLLATE "C" NOT NULL,
+    no     BIGINT           NOT NULL,
+    at     BIGINT           NOT NULL,
+    data   TEXT             NOT NULL,
+    PRIMARY KEY (tenant, run_id, no)
+);
+
+CREATE TABLE explanations (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    session_id TEXT COLLATE "C" NOT NULL,
+    run_id     TEXT COLLATE "C" NOT NULL,
+    data       TEXT             NOT NULL,
+    PRIMARY KEY (tenant, session_id, run_id)
+);
+
+CREATE TABLE requests (
+    tenant    TEXT COLLATE "C" NOT NULL,
+    user_id   TEXT COLLATE "C" NOT NULL,
+    key       TEXT COLLATE "C" NOT NULL,
+    body_hash BYTEA            NOT NULL,
+    run_id    TEXT COLLATE "C" NOT NULL,
+    at        BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, user_id, key)
+);
+
+CREATE TABLE audit (
+    tenant TEXT COLLATE "C" NOT NULL,
+    chain  TEXT COLLATE "C" NOT NULL,
+    no     BIGINT           NOT NULL,
+    body   TEXT             NOT NULL,
+    hash   BYTEA            NOT NULL,
+    PRIMARY KEY (tenant, chain, no)
+);
+
+-- Nodes belong to the reserved tenant '-'.
+CREATE TABLE nodes (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    id         TEXT COLLATE "C" NOT NULL,
+    started_at BIGINT           NOT NULL,
+    seen_at    BIGINT           NOT NULL,
+    agents     TEXT             NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% is append-only', TG_TABLE_NAME;
+END
+$$;
+
+CREATE TRIGGER messages_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON messages EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER turns_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON turns EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER epochs_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON epochs EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER feed_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON feed EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER checkpoints_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON checkpoints EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER explanations_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON explanations EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER leases_stay BEFORE DELETE OR TRUNCATE ON leases EXECUTE FUNCTION refuse_change();
+
+INSERT INTO schema_info (min_code) VALUES (1);

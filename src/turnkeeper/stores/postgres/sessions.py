@@ -1,0 +1,128 @@
+"""Sessions in a PostgreSQL database."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
+from turnkeeper.model.message import Message
+from turnkeeper.model.session import Conversation, Session, SettingsChange
+from turnkeeper.stores import rows
+from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
+from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
+from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
+
+
+class PostgresSessions:
+    def __init__(self, database: PostgresDatabase, audit: PostgresAudit) -> None:
+        self._database = database
+        self._audit = audit
+
+    async def create(self, session: Session, audit: AuditFacts) -> None:
+        await self._database.finish(self._create(session, audit))
+
+    async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
+        place = {"tenant": tenant, "session_id": session_id, "window": window}
+        found = await self._database.read(sql.load_conversation, place)
+        if not found:
+            raise SessionNotFound(session_id)
+        state = found[0]["state"]
+        return Conversation(
+            session=rows.session_of(found[0]),
+            history=tuple(_newest_messages(found[0]))[::-1],
+            state=rows.from_json(state) if state else {},
+        )
+
+    async def get(self, tenant: TenantId, session_id: SessionId) -> Session:
+        found = await self._database.read(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if not found:
+            raise SessionNotFound(session_id)
+        return rows.session_of(found[0])
+
+    async def list(
+        self, tenant: TenantId, *, owner: UserId | None, before: SessionId | None, limit: int
+    ) -> Sequence[Session]:
+        query = sql.list_sessions if owner is None else sql.list_sessions_of_owner
+        params = {"tenant": tenant, "owner": owner, "before": before or "~", "limit": limit}
+        return [rows.session_of(row) for row in await self._database.read(query, params)]
+
+    async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
+        params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
+        return [rows.message_of(row) for row in await self._database.read(sql.messages_after, params)]
+
+    async def change(
+        self,
+        tenant: TenantId,
+        session_id: SessionId,
+        change: SettingsChange,
+        *,
+        at: datetime,
+        expected_version: int | None,
+        audit: AuditFacts,
+    ) -> Session:
+        return await self._database.finish(self._change(tenant, session_id, change, at, expected_version, audit))
+
+    async def _create(self, session: Session, audit: AuditFacts) -> None:
+        async with self._audit.lane() as lane:
+            entry = await lane.next_entry(audit)
+            params = rows.session_params(session) | entry_params(entry)
+            await self._database.write("create_session", sql.create_session, params)
+            lane.keep(entry)
+
+    async def _change(
+        self,
+        tenant: TenantId,
+        session_id: SessionId,
+        change: SettingsChange,
+        at: datetime,
+        expected_version: int | None,
+        audit: AuditFacts,
+    ) -> Session:
+        async with self._audit.lane() as lane:
+            entry = await lane.next_entry(audit)
+            async with self._database.transaction("change_settings") as tx:
+                changed = await self._change_in(tx, tenant, session_id, change, at, expected_version)
+                await tx.run(sql.append_audit, entry_params(entry))
+            lane.keep(entry)
+        return changed
+
+    async def _change_in(
+        self,
+        tx: Tx,
+        tenant: TenantId,
+        session_id: SessionId,
+        change: SettingsChange,
+        at: datetime,
+        expected_version: int | None,
+    ) -> Session:
+        await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
+        found = await tx.one(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if found is None:
+            raise SessionNotFound(session_id)
+        session = rows.session_of(found)
+        if expected_version is not None and expected_version != session.version:
+            raise VersionMoved(session_id, expected=expected_version, actual=session.version)
+        changed = change.applied_to(session, at)
+        if changed is None:
+            raise InvalidTransition(session_id, session.status, change.status or session.status)
+        await tx.run(sql.change_settings, rows.settings_params(changed, session.version))
+        if changed.status.is_terminal:
+            await cancel_waiting_runs(tx, tenant, Subject(session_id), at)
+        said = {"status": changed.status}
+        await append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
+        return changed
+
+
+async def insert_session(tx: Tx, session: Session) -> None:
+    await tx.run(sql.insert_session, rows.session_params(session))
+    await tx.run(sql.insert_lease, {"tenant": session.tenant, "subject": session.id})
+
+
+def _newest_messages(loaded: Row) -> Iterator[Message]:
+    """The newest messages of the loaded epoch, newest first."""
+    names = ("seq", "id", "turn", "role", "content", "created_at")
+    columns = ("message_seqs", "message_ids", "message_turns", "message_roles", "message_contents", "message_moments")
+    for values in zip(*(loaded[column] or () for column in columns), strict=True):
+        yield rows.message_of({"epoch": loaded["epoch"], **dict(zip(names, values, strict=True))})

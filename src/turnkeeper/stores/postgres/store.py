@@ -1,0 +1,25 @@
+"""All parts of one PostgreSQL database."""
+
+from turnkeeper.model.ids import NodeId
+from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.postgres.audit import PostgresAudit
+from turnkeeper.stores.postgres.database import PostgresDatabase
+from turnkeeper.stores.postgres.feed import PostgresFeed
+from turnkeeper.stores.postgres.nodes import PostgresNodes
+from turnkeeper.stores.postgres.runs import PostgresRuns
+from turnkeeper.stores.postgres.sessions import PostgresSessions
+from turnkeeper.stores.postgres.wakes import PostgresWakes
+
+
+def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteProbe | None = None) -> Store:
+    database = PostgresDatabase(dsn, pool_size=pool_size, probe=probe)
+    audit = PostgresAudit(database, node)
+    return Store(
+        database=database,
+        sessions=PostgresSessions(database, audit),
+        runs=PostgresRuns(database, audit),
+        feed=PostgresFeed(database),
+        wakes=PostgresWakes(database, node),
+        audit=audit,
+        nodes=PostgresNodes(database),
+    )
