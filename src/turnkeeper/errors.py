@@ -27,6 +27,7 @@ class TurnkeeperError(Exception):
         self.retry_after_ms = retry_after_ms
         self.facts = facts
         self.stage: str | None = None
+        self.audited = False
 
 
 class EnvelopeInvalid(TurnkeeperError):
@@ -48,6 +49,33 @@ class BodyTooLarge(TurnkeeperError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"The body is larger than {limit} bytes. Send less at once.", limit_bytes=limit)
+
+
+class RouteNotFound(TurnkeeperError):
+    code = "route_not_found"
+    http_status = 404
+    title = "No such route"
+
+    def __init__(self) -> None:
+        super().__init__("Nothing answers under this path. /openapi.json lists every route.")
+
+
+class MethodNotAllowed(TurnkeeperError):
+    code = "method_not_allowed"
+    http_status = 405
+    title = "The route does not take this method"
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__(f"This route takes {allowed}." if allowed else "This route does not take this method.")
+
+
+class MediaTypeNotSupported(TurnkeeperError):
+    code = "media_type_not_supported"
+    http_status = 415
+    title = "The body has the wrong media type"
+
+    def __init__(self) -> None:
+        super().__init__("Send JSON in UTF-8, uncompressed, with 'Content-Type: application/json'.")
 
 
 class NotAuthenticated(TurnkeeperError):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from types import TracebackType
@@ -25,12 +26,13 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.node import Node
 from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.reply import Reply
-from turnkeeper.model.run import Run
+from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn
 from turnkeeper.ports.clock import Clock
@@ -58,6 +60,8 @@ class Ticket:
     replaced_reason: str | None
     attached: bool
     live: LiveRun | None
+    after: int
+    """What this message causes has a higher number in the feed."""
 
 
 class Turnkeeper:
@@ -86,7 +90,7 @@ class Turnkeeper:
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
-        self._accepting = False
+        self._accepting = self._closed = False
         self.unaudited = 0
 
     @classmethod
@@ -125,10 +129,12 @@ class Turnkeeper:
     ) -> None:
         await self.close()
 
-    async def close(self) -> None:
-        """Finish or hand over what runs here, then let go of the database."""
-        self._accepting = False
-        await self._dispatch.close(self.settings.grace_seconds)
+    async def close(self, *, grace_seconds: float | None = None) -> None:
+        """Finish or hand over what runs here, then let go of the database. Closing twice does no harm."""
+        if self._closed:
+            return
+        self._closed, self._accepting = True, False
+        await self._dispatch.close(self.settings.grace_seconds if grace_seconds is None else grace_seconds)
         await self._sweeper.stop()
         await self._renewer.stop()
         self._factory.close()
@@ -139,6 +145,15 @@ class Turnkeeper:
             pass  # Others notice by the missing beat.
         await self._store.wakes.close()
         await self._store.database.close()
+
+    @asynccontextmanager
+    async def looking_in(self) -> AsyncIterator["Turnkeeper"]:
+        """Open the database to read in it, without becoming a node that takes messages and runs."""
+        await self._store.database.open()
+        try:
+            yield self
+        finally:
+            await self._store.database.close()
 
     # --- agents
 
@@ -217,10 +232,21 @@ class Turnkeeper:
         )
         return await self._accept(inbound, principal)
 
-    async def reset(self, session_id: str, *, principal: Principal = LOCAL, request_id: str | None = None) -> Reply:
+    async def reset(
+        self,
+        session_id: str,
+        *,
+        principal: Principal = LOCAL,
+        request_id: str | None = None,
+        trace_id: str | None = None,
+    ) -> Reply:
         """Begin a new epoch: nothing said before is in reach of any later turn."""
         inbound = Inbound(
-            command=Command.RESET, session_id=session_id, request_id=request_id, on_missing=OnMissing.ERROR
+            command=Command.RESET,
+            session_id=session_id,
+            request_id=request_id,
+            on_missing=OnMissing.ERROR,
+            trace_id=trace_id,
         )
         return await self.reply_to(await self._accept(inbound, principal))
 
@@ -238,11 +264,43 @@ class Turnkeeper:
             replaced_reason=ticket.replaced_reason,
         )
 
+    async def reply_of(self, run: Run) -> Reply | None:
+        """What a run has answered or asked by now, without waiting; None when it has no reply, or none yet."""
+        if run.status not in (RunStatus.COMPLETED, RunStatus.WAITING) and run.turn is None:
+            return None
+        return await self._outcomes.reply_of(run)
+
     async def follow(self, run: Run, *, after: int | None = None) -> AsyncIterator[Frame]:
         """What happens in a run until its end, from its beginning or from just after a number already seen."""
-        begin = run.feed_no - 1 if after is None else after
-        async for frame in self._feed.follow(run.tenant, run.subject, after=begin, run_id=run.id):
+        begin, until = run.feed_no - 1, None
+        if after is not None:
+            newest = await self._store.feed.last_no(run.tenant, run.subject)
+            begin = min(after, newest)
+            # Read in this order: the end of a run that is open now has a higher number than the newest.
+            run = await self._store.runs.get(run.tenant, run.id)
+            until = None if run.status.is_open else newest
+        async for frame in self._feed.follow(run.tenant, run.subject, after=begin, run_id=run.id, until=until):
             yield frame
+
+    async def follow_reply(self, ticket: Ticket) -> AsyncIterator[Frame]:
+        """What happens until an accepted message is answered or a question comes back, whichever run does it."""
+        run, after = ticket.run, ticket.after
+        while True:
+            async with aclosing(self._feed.follow(run.tenant, run.subject, after=after, run_id=run.id)) as frames:
+                async for frame in frames:
+                    yield frame
+                    after = frame.no
+                    if frame.type is FeedType.RUN_WAITING and await self._is_waiting(run):
+                        return
+            follower = await self._outcomes.follower_of(run)
+            if follower is None:
+                return
+            run = follower
+
+    async def newest_feed_no(self, session_id: str, *, principal: Principal = LOCAL) -> int:
+        """Where the feed of a session stands now."""
+        session = await self.session(session_id, principal=principal)
+        return await self._store.feed.last_no(session.tenant, Subject(session.id))
 
     async def follow_session(
         self, session_id: str, *, principal: Principal = LOCAL, after: int | None = None
@@ -250,22 +308,33 @@ class Turnkeeper:
         """What happens in a session from now on, or from just after a number already seen; without an end."""
         session = await self.session(session_id, principal=principal)
         subject = Subject(session.id)
-        begin = await self._store.feed.last_no(session.tenant, subject) if after is None else after
+        newest = await self._store.feed.last_no(session.tenant, subject)
+        begin = newest if after is None else min(after, newest)
         async for frame in self._feed.follow(session.tenant, subject, after=begin):
             yield frame
 
-    async def cancel(self, run_id: str, *, principal: Principal = LOCAL) -> Run:
+    async def cancel(self, run_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Run:
         """Stop a run, wherever it is. Returns it as it is now; its end may still be on its way."""
+        envelope = self._bare_envelope(principal, "cancel", trace_id=trace_id)
         run = await self.run(run_id, principal=principal)
+        await self._store.audit.record(
+            audit_of(envelope, "accepted", verb="cancel", session_id=run.session_id, run_id=run.id)
+        )
         await self._dispatch.cancel(run)
         return await self._store.runs.get(run.tenant, run.id)
 
     # --- sessions
 
     async def create_session(
-        self, *, principal: Principal = LOCAL, agent: str | None = None, title: str | None = None
+        self,
+        *,
+        principal: Principal = LOCAL,
+        agent: str | None = None,
+        title: str | None = None,
+        trace_id: str | None = None,
     ) -> Session:
-        envelope = self._bare_envelope(principal, "create", agent)
+        envelope = self._bare_envelope(principal, "create", agent, trace_id=trace_id)
+        await self._engine.take_in.check_agent(envelope)
         session = replace(self._engine.take_in.new_session(envelope), title=title)
         await self._store.sessions.create(session, audit_of(envelope, "accepted", verb="create", session_id=session.id))
         return session
@@ -295,7 +364,12 @@ class Turnkeeper:
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
 
     async def close_session(
-        self, session_id: str, *, principal: Principal = LOCAL, expected_version: int | None = None
+        self,
+        session_id: str,
+        *,
+        principal: Principal = LOCAL,
+        expected_version: int | None = None,
+        trace_id: str | None = None,
     ) -> Session:
         """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
         return await self.change_session(
@@ -304,6 +378,7 @@ class Turnkeeper:
             verb="close",
             principal=principal,
             expected_version=expected_version,
+            trace_id=trace_id,
         )
 
     async def change_session(
@@ -314,9 +389,10 @@ class Turnkeeper:
         verb: str = "change",
         principal: Principal = LOCAL,
         expected_version: int | None = None,
+        trace_id: str | None = None,
     ) -> Session:
+        envelope = self._bare_envelope(principal, verb, trace_id=trace_id)
         session = await self.session(session_id, principal=principal)
-        envelope = self._bare_envelope(principal, verb)
         changed = await self._store.sessions.change(
             session.tenant,
             session.id,
@@ -363,7 +439,10 @@ class Turnkeeper:
     async def refused(
         self, error: TurnkeeperError, *, principal: Principal | None, verb: str, trace_id: str | None = None
     ) -> None:
-        """Record that something was refused. When the store is gone, count what is missing."""
+        """Record once that something was refused. When the store is gone, count what is missing."""
+        if error.audited:
+            return
+        error.audited = True
         facts: dict[str, Any] = {"trace_id": trace_id, "stage": error.stage}
         if principal is not None:
             facts |= {"user": principal.user, "role": principal.role.value}
@@ -389,19 +468,28 @@ class Turnkeeper:
     async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
         verb = "chat" if inbound.command is None else inbound.command.value
         try:
+            before_answer = await self._feed_no_before_answer(inbound, principal)
             taken = await self._take_in(inbound, principal)
         except TurnkeeperError as error:
             await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
             raise
         live = await self._dispatch.accepted(taken.accepted)
+        run, is_new = taken.accepted.run, not taken.accepted.attached
         return Ticket(
-            run=taken.accepted.run,
+            run=run,
             created=taken.created,
             replaced_session_id=taken.replaced,
             replaced_reason=taken.replaced_reason,
             attached=taken.accepted.attached,
             live=live,
+            after=before_answer if is_new and before_answer is not None else run.feed_no - 1,
         )
+
+    async def _feed_no_before_answer(self, inbound: Inbound, principal: Principal) -> int | None:
+        """An answer continues a run that has a past; what it causes begins here. None for every other message."""
+        if inbound.answers is None or not is_id(inbound.session_id):
+            return None
+        return await self._store.feed.last_no(principal.tenant, Subject(inbound.session_id))
 
     async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
         stage = "receive"
@@ -419,6 +507,9 @@ class Turnkeeper:
             error.stage = error.stage or stage
             raise
 
+    async def _is_waiting(self, run: Run) -> bool:
+        return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
+
     async def _ended(self, live: LiveRun) -> Reply | None:
         """Wait without owning: the run does not end because its caller goes."""
         return await asyncio.shield(live.ended)
@@ -427,11 +518,13 @@ class Turnkeeper:
         self._feed.woken(tenant, subject)
         self._dispatch.woken(tenant, subject)
 
-    def _bare_envelope(self, principal: Principal, verb: str, agent: str | None = None) -> Envelope:
+    def _bare_envelope(
+        self, principal: Principal, verb: str, agent: str | None = None, *, trace_id: str | None = None
+    ) -> Envelope:
         """For what is neither message nor command, but is audited like one."""
         if agent is not None and not is_id(agent):
             raise EnvelopeInvalid("The agent's name is not valid.", details=[{"pointer": "/agent", "message": verb}])
-        inbound = Inbound(command=Command.RESET, agent=agent)
+        inbound = Inbound(command=Command.RESET, agent=agent, trace_id=trace_id)
         return receive(inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings)
 
     def _new_trace_id(self) -> TraceId:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,12 +59,15 @@ class Feed:
                 del self._waiting[key]
 
     async def follow(
-        self, tenant: TenantId, subject: Subject, *, after: int, run_id: RunId | None = None
-    ) -> AsyncIterator[Frame]:
-        """Everything with a higher number, as it comes; of one run until its end, or of all without an end."""
+        self, tenant: TenantId, subject: Subject, *, after: int, run_id: RunId | None = None, until: int | None = None
+    ) -> AsyncGenerator[Frame, None]:
+        """Everything with a higher number, as it comes; of one run until its end, or of all without an end.
+
+        With `until` it ends there, also when the end of the run lies before `after`.
+        """
         prev = after
         with self.listening(tenant, subject) as happened:
-            while True:
+            while until is None or after < until:
                 happened.clear()
                 entries = await self._store.read(tenant, subject, after=after, limit=PAGE)
                 for entry in entries:

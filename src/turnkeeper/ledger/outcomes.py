@@ -60,6 +60,12 @@ class Outcomes:
             explanation=explanation,
         )
 
+    async def follower_of(self, run: Run) -> Run | None:
+        """The run that answers in the place of one that has ended; None when it has its own answer."""
+        run = await self._runs.get(run.tenant, run.id)
+        follower = self._follower(run)
+        return await self._runs.get(run.tenant, follower) if follower else None
+
     def _follower(self, run: Run) -> RunId | None:
         if run.status is RunStatus.SUPERSEDED and not run.merged:
             return None

@@ -46,7 +46,7 @@ class TakeIn:
     settings: Settings
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
-        await self._check_agent(envelope)
+        await self.check_agent(envelope)
         if envelope.session_id is None and envelope.custody is Custody.ENGINE:
             return await self._in_a_new_session(envelope)
         try:
@@ -55,7 +55,7 @@ class TakeIn:
             return await self._instead_of(envelope, missing)
         return TakenIn(accepted=accepted)
 
-    async def _check_agent(self, envelope: Envelope) -> None:
+    async def check_agent(self, envelope: Envelope) -> None:
         """An agent that nobody has, or that does not allow this double_text, is refused before anything is written."""
         name = envelope.agent
         if name is None and envelope.session_id is None:
@@ -88,7 +88,7 @@ class TakeIn:
         if envelope.on_missing is OnMissing.ERROR or envelope.answers is not None or envelope.command is not None:
             raise missing
         fresh = replace(envelope, session_id=None)
-        await self._check_agent(fresh)
+        await self.check_agent(fresh)
         taken = await self._in_a_new_session(fresh)
         reason = "expired" if isinstance(missing, SessionExpired) else "not_found"
         return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
