@@ -122,9 +122,10 @@ RETURNING no;
 -- name: load_conversation
 -- The state belongs to the last turn; after a reset that turn is of an earlier epoch, and there is no state. The newest
 -- messages come as one list per column, newest first.
-SELECT s.*, t.state, m.*
+SELECT s.*, m.*,
+       (SELECT t.state FROM turns t
+         WHERE t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch) AS state
   FROM sessions s
-  LEFT JOIN turns t ON t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch
  CROSS JOIN LATERAL (
        SELECT array_agg(w.seq) AS message_seqs, array_agg(w.id) AS message_ids, array_agg(w.turn) AS message_turns,
               array_agg(w.role) AS message_roles, array_agg(w.content) AS message_contents,
@@ -170,10 +171,10 @@ WITH lease AS (
     INSERT INTO explanations (tenant, session_id, run_id, data)
     SELECT :tenant, :session_id, :run_id, :explanation FROM released
 ), dropped AS (
-    DELETE FROM chunks c USING released d
-     WHERE d.first_delta > 0
-       AND c.tenant = :tenant AND c.subject = :subject AND c.no >= d.first_delta AND c.run_id = :run_id
-    RETURNING c.no
+    DELETE FROM chunks
+     WHERE tenant = :tenant AND subject = :subject AND run_id = :run_id
+       AND no >= (SELECT first_delta FROM released WHERE first_delta > 0)
+    RETURNING no
 ), told AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
     SELECT :tenant, :subject, d.last_feed_no, 'run.completed', :run_id, :now,
@@ -198,10 +199,10 @@ WITH released AS (
     INSERT INTO explanations (tenant, session_id, run_id, data)
     SELECT :tenant, :session_id, :run_id, :explanation FROM released
 ), dropped AS (
-    DELETE FROM chunks c USING released d
-     WHERE d.first_delta > 0
-       AND c.tenant = :tenant AND c.subject = :subject AND c.no >= d.first_delta AND c.run_id = :run_id
-    RETURNING c.no
+    DELETE FROM chunks
+     WHERE tenant = :tenant AND subject = :subject AND run_id = :run_id
+       AND no >= (SELECT first_delta FROM released WHERE first_delta > 0)
+    RETURNING no
 ), told AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
     SELECT :tenant, :subject, d.last_feed_no, :type, :run_id, :now,
@@ -252,9 +253,10 @@ VALUES (:tenant, :subject, NULL, NULL, 0, 0, 0, 0, 0, 0, 0);
 
 -- name: load_session
 -- The state belongs to the last turn; after a reset that turn is of an earlier epoch, and there is no state.
-SELECT s.*, t.state
+SELECT s.*,
+       (SELECT t.state FROM turns t
+         WHERE t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch) AS state
   FROM sessions s
-  LEFT JOIN turns t ON t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch
  WHERE s.tenant = :tenant AND s.id = :session_id;
 
 -- name: get_session
@@ -467,11 +469,14 @@ SELECT no, text FROM chunks
 DELETE FROM chunks WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id;
 
 -- name: feed_after
-SELECT no, type, run_id, at, data FROM feed
- WHERE tenant = :tenant AND subject = :subject AND no > :after
+-- Each half is limited by itself, so that a page of a long feed costs no more than one of a short feed.
+(SELECT no, type, run_id, at, data FROM feed
+  WHERE tenant = :tenant AND subject = :subject AND no > :after
+  ORDER BY no LIMIT :limit)
 UNION ALL
-SELECT no, 'output.delta', run_id, at, json_build_object('text', text)::text FROM chunks
- WHERE tenant = :tenant AND subject = :subject AND no > :after
+(SELECT no, 'output.delta', run_id, at, json_build_object('text', text)::text FROM chunks
+  WHERE tenant = :tenant AND subject = :subject AND no > :after
+  ORDER BY no LIMIT :limit)
  ORDER BY no LIMIT :limit;
 
 -- name: feed_of_run
