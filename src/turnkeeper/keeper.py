@@ -60,8 +60,7 @@ class Ticket:
     replaced_reason: str | None
     attached: bool
     live: LiveRun | None
-    after: int
-    """What this message causes has a higher number in the feed."""
+    is_answer: bool
 
 
 class Turnkeeper:
@@ -284,7 +283,10 @@ class Turnkeeper:
 
     async def follow_reply(self, ticket: Ticket) -> AsyncIterator[Frame]:
         """What happens until an accepted message is answered or a question comes back, whichever run does it."""
-        run, after = ticket.run, ticket.after
+        run, after = ticket.run, ticket.run.feed_no - 1
+        if ticket.is_answer:
+            # The run has a past; what this answer causes begins where it was answered.
+            after = await self._outcomes.answered_no(run) - 1
         while True:
             async with aclosing(self._feed.follow(run.tenant, run.subject, after=after, run_id=run.id)) as frames:
                 async for frame in frames:
@@ -468,28 +470,20 @@ class Turnkeeper:
     async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
         verb = "chat" if inbound.command is None else inbound.command.value
         try:
-            before_answer = await self._feed_no_before_answer(inbound, principal)
             taken = await self._take_in(inbound, principal)
         except TurnkeeperError as error:
             await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
             raise
         live = await self._dispatch.accepted(taken.accepted)
-        run, is_new = taken.accepted.run, not taken.accepted.attached
         return Ticket(
-            run=run,
+            run=taken.accepted.run,
             created=taken.created,
             replaced_session_id=taken.replaced,
             replaced_reason=taken.replaced_reason,
             attached=taken.accepted.attached,
             live=live,
-            after=before_answer if is_new and before_answer is not None else run.feed_no - 1,
+            is_answer=inbound.answers is not None,
         )
-
-    async def _feed_no_before_answer(self, inbound: Inbound, principal: Principal) -> int | None:
-        """An answer continues a run that has a past; what it causes begins here. None for every other message."""
-        if inbound.answers is None or not is_id(inbound.session_id):
-            return None
-        return await self._store.feed.last_no(principal.tenant, Subject(inbound.session_id))
 
     async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
         stage = "receive"

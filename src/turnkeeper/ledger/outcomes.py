@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from turnkeeper.errors import RunEnded
 from turnkeeper.ledger.feed import LOOK_EVERY_SECONDS, PAGE, Feed
 from turnkeeper.model.explanation import explain_from_feed
-from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
@@ -66,6 +67,10 @@ class Outcomes:
         follower = self._follower(run)
         return await self._runs.get(run.tenant, follower) if follower else None
 
+    async def answered_no(self, run: Run) -> int:
+        """The number under which the feed tells of the newest answer that this run was given."""
+        return max([entry.no async for entry in self._said_of(run) if entry.type is FeedType.RUN_ANSWERED])
+
     def _follower(self, run: Run) -> RunId | None:
         if run.status is RunStatus.SUPERSEDED and not run.merged:
             return None
@@ -73,13 +78,19 @@ class Outcomes:
 
     async def _last_word(self, run: Run) -> FeedEntry:
         """What the feed said last of this run: its end, or its question."""
-        after, last = run.feed_no - 1, None
+        last = None
+        async for entry in self._said_of(run):
+            last = entry
+            if entry.type.ends_a_run:
+                return entry
+        assert last is not None, "every run has been accepted"
+        return last
+
+    async def _said_of(self, run: Run) -> AsyncIterator[FeedEntry]:
+        """What the feed has told of this run by now."""
+        after = run.feed_no - 1
         while entries := await self._entries.read(run.tenant, run.subject, after=after, limit=PAGE):
             for entry in entries:
                 after = entry.no
                 if entry.run_id == run.id:
-                    last = entry
-                    if entry.type.ends_a_run:
-                        return entry
-        assert last is not None, "every run has been accepted"
-        return last
+                    yield entry
