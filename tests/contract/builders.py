@@ -1,22 +1,23 @@
 """Sessions, runs and turns for tests that speak of what a store keeps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.envelope import Command
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.event import Event
 from turnkeeper.model.explanation import Explanation, Stage
+from turnkeeper.model.feed import FeedEntry
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
-from turnkeeper.model.session import Conversation, Custody, Session
+from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
-from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RequestKey, RunEnd
+from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON, SteppedClock
 
@@ -25,7 +26,9 @@ OTHER_NODE = NodeId("node_two")
 TENANT = TenantId("acme")
 USER = UserId("ada")
 AGENT = AgentId("concierge")
+OTHER_AGENT = AgentId("porter")
 TERMS = {AGENT: AgentTerms()}
+RETRY_SAFE = {AGENT: AgentTerms(retry_safe=True)}
 LEASE_SECONDS = 60.0
 RUN_OUT = -1.0
 """A lease of this many seconds has run out before it begins."""
@@ -149,39 +152,71 @@ def end_as(run: Run, status: RunStatus, **changes: Any) -> RunEnd:
     return replace(RunEnd(status=status, explanation=explanation_of(run, status), at=NOON), **changes)
 
 
+async def taken_over(store: Store, session: Session) -> tuple[Run, Lease, Claimed]:
+    """A run whose node stood still for so long that another node has taken the session, and what that node runs."""
+    frozen, lost = await held(store, "First", session, lease_seconds=RUN_OUT)
+    await accept(store, "Second", session, node=OTHER_NODE)
+    claimed = await claim(store, session, node=OTHER_NODE)
+    assert claimed is not None, "nothing was taken over"
+    return frozen, lost, claimed
+
+
+def asking(question: str, *before: Ask, said: str = "") -> Checkpoint:
+    return Checkpoint(asks=(*before, Ask(said=said, question=question)))
+
+
+async def waiting(store: Store, session: Session, question: str = "For how many?") -> Run:
+    """A run that has asked something and waits for its answer."""
+    run, lease = await held(store, "A table, please", session)
+    await store.runs.suspend(lease, asking(question), at=NOON, wait_until=NOON + timedelta(days=1))
+    return run
+
+
+async def answer(store: Store, session: Session, run: Run, text: str, **changes: Any) -> Accepted:
+    return await accept(store, text, session, answers=run.id, answer_text=text, **changes)
+
+
+async def reset(store: Store, session: Session, lease: Lease, revision: int = 0) -> Epoch:
+    return await store.runs.reset(
+        lease, session_id=session.id, expected_revision=revision, at=NOON, trigger="command"
+    )
+
+
+async def supersede(
+    store: Store, lease: Lease, by: Run, how: DoubleText, explanation: Explanation | None = None
+) -> bool:
+    return await store.runs.supersede(lease, how=how, by=by.id, at=NOON, explanation=explanation)
+
+
+async def close_session(store: Store, session: Session) -> Session:
+    return await store.sessions.change(
+        session.tenant,
+        session.id,
+        SettingsChange(status=SessionStatus.CLOSED, reason="asked"),
+        at=NOON,
+        expected_version=None,
+        audit=audit_of("close", session.tenant),
+    )
+
+
+async def run_of(store: Store, run: Run) -> Run:
+    """The run as it is now."""
+    return await store.runs.get(run.tenant, run.id)
+
+
+async def explained(store: Store, run: Run) -> Explanation:
+    explanation = await store.runs.explanation(run.tenant, run)
+    assert explanation is not None, "the run is not at an end"
+    return explanation
+
+
+async def feed_of(store: Store, session: Session, after: int = 0, limit: int = 100) -> list[FeedEntry]:
+    return list(await store.feed.read(session.tenant, Subject(session.id), after=after, limit=limit))
+
+
+def types(entries: Sequence[FeedEntry]) -> list[str]:
+    return [entry.type.value for entry in entries]
+
+
 def lines(loaded: Conversation) -> list[str]:
     return [message.content for message in loaded.history]
-
-
-__all__ = [
-    "AGENT",
-    "Command",
-    "Custody",
-    "DoubleText",
-    "LEASE_SECONDS",
-    "NODE",
-    "NOON",
-    "OTHER_NODE",
-    "RUN_OUT",
-    "RequestKey",
-    "TENANT",
-    "TERMS",
-    "USER",
-    "a_kept_session",
-    "a_session",
-    "accept",
-    "audit_of",
-    "claim",
-    "clock",
-    "commit",
-    "datetime",
-    "end_as",
-    "exchange",
-    "explanation_of",
-    "held",
-    "intake_of",
-    "lines",
-    "load",
-    "run_saying",
-    "turn_answering",
-]

@@ -5,18 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.builders import NODE
+from tests.contract.backends import Backend, PostgresBackend, SqliteBackend
 from turnkeeper.ports.store import Store
-from turnkeeper.stores.postgres.store import postgres_store
-from turnkeeper.stores.sqlite.store import sqlite_store
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """A place for one database that no other test sees."""
     if request.param == "sqlite":
-        opened = sqlite_store(tmp_path / "conversations.db", NODE)
-    else:
-        opened = postgres_store(request.getfixturevalue("postgres_dsn"), NODE)
+        return SqliteBackend(tmp_path / "conversations.db")
+    return PostgresBackend(request.getfixturevalue("postgres_dsn"))
+
+
+@pytest.fixture
+async def store(backend: Backend) -> AsyncIterator[Store]:
+    opened = backend.store()
     await opened.database.open()
     yield opened
     await opened.database.close()

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.contract.builders import (
-    NOON,
     OTHER_NODE,
     RUN_OUT,
     a_kept_session,
@@ -20,6 +19,7 @@ from tests.contract.builders import (
 from turnkeeper.errors import LeaseLost, SessionMoved
 from turnkeeper.model.run import RunStatus
 from turnkeeper.ports.store import Store
+from turnkeeper.testing.clock import NOON
 
 
 async def test_a_committed_turn_is_what_the_next_one_starts_from(store: Store) -> None:
