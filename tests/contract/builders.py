@@ -177,9 +177,7 @@ async def answer(store: Store, session: Session, run: Run, text: str, **changes:
 
 
 async def reset(store: Store, session: Session, lease: Lease, revision: int = 0) -> Epoch:
-    return await store.runs.reset(
-        lease, session_id=session.id, expected_revision=revision, at=NOON, trigger="command"
-    )
+    return await store.runs.reset(lease, session_id=session.id, expected_revision=revision, at=NOON, trigger="command")
 
 
 async def supersede(

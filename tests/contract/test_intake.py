@@ -212,7 +212,9 @@ async def test_a_session_is_usable_until_the_last_moment_of_its_idle_time(store:
 async def test_a_session_does_not_expire_while_it_is_held(store: Store) -> None:
     session = await a_kept_session(store)
     await accept(store, "A long question", session)
-    late = run_saying("Still there?", session, accepted_at=NOON + timedelta(days=3), wait_until=NOON + timedelta(days=4))
+    late = run_saying(
+        "Still there?", session, accepted_at=NOON + timedelta(days=3), wait_until=NOON + timedelta(days=4)
+    )
 
     accepted = await store.runs.accept(intake_of(late))
 
@@ -252,9 +254,7 @@ async def test_reject_names_who_holds_the_session_since_when_and_what_it_does(st
     session = await a_kept_session(store)
     run, _ = await held(store, "First", session)
 
-    refused = await refusal(
-        store, backend, SessionBusy, run_saying("Second", session), double_text=DoubleText.REJECT
-    )
+    refused = await refusal(store, backend, SessionBusy, run_saying("Second", session), double_text=DoubleText.REJECT)
 
     assert refused.facts["holder"] == run.id
     assert refused.facts["since"] is not None
@@ -265,9 +265,7 @@ async def test_reject_also_counts_messages_that_are_still_queued(store: Store, b
     session = await a_kept_session(store)
     await accept(store, "First", session, agents={})
 
-    refused = await refusal(
-        store, backend, SessionBusy, run_saying("Second", session), double_text=DoubleText.REJECT
-    )
+    refused = await refusal(store, backend, SessionBusy, run_saying("Second", session), double_text=DoubleText.REJECT)
 
     assert (refused.facts["holder"], refused.facts["state"]) == (None, "about to answer queued messages")
 
