@@ -106,12 +106,16 @@ class Dispatch:
             if live.lease.subject == subject and live.lease.tenant == tenant:
                 self._spawn(self._look_at_wish(live))
 
-    async def close(self, grace_seconds: float) -> None:
-        """Let what runs here finish for a while; what does not is handed over."""
+    async def drain(self, grace_seconds: float) -> None:
+        """Take nothing more, and let what runs here finish for a while."""
         self._closing = True
         running = [live.task for live in self._live.values() if live.task is not None]
         if running:
             await asyncio.wait(running, timeout=grace_seconds)
+
+    async def close(self, grace_seconds: float) -> None:
+        """Let what runs here finish for a while; what does not is handed over."""
+        await self.drain(grace_seconds)
         for live in list(self._live.values()):
             live.stop(StopWish(how=HAND_OVER))
         left = [task for task in self._tasks if task is not asyncio.current_task()]

@@ -42,6 +42,12 @@ class MalformedJson(TurnkeeperError):
     title = "The body is not JSON"
 
 
+class MalformedRequest(TurnkeeperError):
+    code = "malformed_request"
+    http_status = 400
+    title = "The request cannot be read"
+
+
 class BodyTooLarge(TurnkeeperError):
     code = "body_too_large"
     http_status = 413
@@ -258,7 +264,7 @@ class RunEnded(TurnkeeperError):
     title = "The run did not complete"
 
     def __init__(self, run: Run) -> None:
-        code, status, retryable, words = _ENDS[run.status]
+        code, status, retryable, words = ENDS_OF_RUN[run.status]
         if run.error is not None and run.status is RunStatus.FAILED:
             code, words, retryable = run.error.code, run.error.message, run.error.retryable
         super().__init__(words, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
@@ -315,7 +321,7 @@ class ShuttingDown(TurnkeeperError):
         super().__init__("This node is shutting down. Send the request again; another node will take it.")
 
 
-_ENDS: dict[RunStatus, tuple[str, int, bool, str]] = {
+ENDS_OF_RUN: dict[RunStatus, tuple[str, int, bool, str]] = {
     RunStatus.FAILED: ("agent_failed", 502, False, "The agent failed. Its Explanation says why."),
     RunStatus.CANCELLED: ("run_cancelled", 409, False, "The run was cancelled."),
     RunStatus.TIMED_OUT: ("run_timed_out", 504, True, "The run took too long and was stopped. Nothing of it was kept."),

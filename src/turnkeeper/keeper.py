@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -127,6 +127,11 @@ class Turnkeeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def drain(self, *, grace_seconds: float) -> None:
+        """Take no more messages, and let what runs here come to its end for a while. Everything stays readable."""
+        self._accepting = False
+        await self._dispatch.drain(grace_seconds)
 
     async def close(self, *, grace_seconds: float | None = None) -> None:
         """Finish or hand over what runs here, then let go of the database. Closing twice does no harm."""
@@ -269,7 +274,7 @@ class Turnkeeper:
             return None
         return await self._outcomes.reply_of(run)
 
-    async def follow(self, run: Run, *, after: int | None = None) -> AsyncIterator[Frame]:
+    async def follow(self, run: Run, *, after: int | None = None) -> AsyncGenerator[Frame, None]:
         """What happens in a run until its end, from its beginning or from just after a number already seen."""
         begin, until = run.feed_no - 1, None
         if after is not None:
@@ -278,10 +283,12 @@ class Turnkeeper:
             # Read in this order: the end of a run that is open now has a higher number than the newest.
             run = await self._store.runs.get(run.tenant, run.id)
             until = None if run.status.is_open else newest
-        async for frame in self._feed.follow(run.tenant, run.subject, after=begin, run_id=run.id, until=until):
-            yield frame
+        followed = self._feed.follow(run.tenant, run.subject, after=begin, run_id=run.id, until=until)
+        async with aclosing(followed) as frames:
+            async for frame in frames:
+                yield frame
 
-    async def follow_reply(self, ticket: Ticket) -> AsyncIterator[Frame]:
+    async def follow_reply(self, ticket: Ticket) -> AsyncGenerator[Frame, None]:
         """What happens until an accepted message is answered or a question comes back, whichever run does it."""
         run, after = ticket.run, ticket.run.feed_no - 1
         if ticket.is_answer:
@@ -306,14 +313,15 @@ class Turnkeeper:
 
     async def follow_session(
         self, session_id: str, *, principal: Principal = LOCAL, after: int | None = None
-    ) -> AsyncIterator[Frame]:
+    ) -> AsyncGenerator[Frame, None]:
         """What happens in a session from now on, or from just after a number already seen; without an end."""
         session = await self.session(session_id, principal=principal)
         subject = Subject(session.id)
         newest = await self._store.feed.last_no(session.tenant, subject)
         begin = newest if after is None else min(after, newest)
-        async for frame in self._feed.follow(session.tenant, subject, after=begin):
-            yield frame
+        async with aclosing(self._feed.follow(session.tenant, subject, after=begin)) as frames:
+            async for frame in frames:
+                yield frame
 
     async def cancel(self, run_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Run:
         """Stop a run, wherever it is. Returns it as it is now; its end may still be on its way."""
