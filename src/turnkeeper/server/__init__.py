@@ -1,0 +1,1 @@
+"""HTTP and SSE: routes in, errors out, no rules of its own."""

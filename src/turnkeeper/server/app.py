@@ -1,0 +1,36 @@
+"""The whole HTTP face: a Turnkeeper and its identities become an application."""
+
+from importlib.metadata import version
+
+from fastapi import APIRouter, Depends, FastAPI
+
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.ports.identities import Identities
+from turnkeeper.server import chat, house, runs, sessions
+from turnkeeper.server.auth import bearer
+from turnkeeper.server.closing import Closing
+from turnkeeper.server.errors import API, render_errors
+from turnkeeper.server.middleware import ExchangeMiddleware
+from turnkeeper.server.openapi import describe
+
+
+def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
+    """The keeper is given opened, and closed by whoever opened it."""
+    app = FastAPI(
+        title="turnkeeper",
+        version=version("turnkeeper"),
+        description="Keeps conversations: every turn is a transaction on a session.",
+        docs_url=None,  # These two load from a third-party host.
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.keeper, app.state.identities, app.state.closing = keeper, identities, Closing()
+    api = APIRouter(prefix=API, dependencies=[Depends(bearer)])
+    for part in (chat, sessions, runs):
+        api.include_router(part.router)
+    app.include_router(api)
+    app.include_router(house.router)
+    app.add_middleware(ExchangeMiddleware)
+    render_errors(app, keeper)
+    describe(app)
+    return app

@@ -1,0 +1,31 @@
+"""Who is asking: from the bearer token of a request to a Principal."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from turnkeeper.errors import NotAuthenticated
+from turnkeeper.model.principal import Principal
+from turnkeeper.ports.identities import Identities
+
+bearer = HTTPBearer(auto_error=False, description="A token that `turnkeeper serve` printed or that an operator gave.")
+"""Shows the scheme in OpenAPI; the check itself is `authenticate`, which runs before a body is read."""
+
+
+def authenticate(request: Request, identities: Identities) -> Principal:
+    """Raises NotAuthenticated or TokenExpired."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise NotAuthenticated
+    principal = identities.principal_of(token.strip())
+    request.state.principal = principal
+    return principal
+
+
+def _principal(request: Request) -> Principal:
+    principal: Principal = request.state.principal
+    return principal
+
+
+Caller = Annotated[Principal, Depends(_principal)]

@@ -1,0 +1,33 @@
+"""The ids of one HTTP exchange, so that a caller, a log and an audit speak of the same one."""
+
+import os
+import re
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.datastructures import Headers
+
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
+
+
+@dataclass(slots=True)
+class Exchange:
+    """`request_id` is the caller's own if it gave one; `trace_id` continues the caller's trace if it has one."""
+
+    request_id: str
+    trace_id: str
+
+    @classmethod
+    def of(cls, headers: Headers) -> "Exchange":
+        trace = _TRACEPARENT.fullmatch(headers.get("traceparent", ""))
+        given = headers.get("idempotency-key") or headers.get("x-request-id") or ""
+        return cls(
+            request_id=given if _REQUEST_ID.fullmatch(given) else f"req_{os.urandom(12).hex()}",
+            trace_id=trace[1] if trace else os.urandom(16).hex(),
+        )
+
+
+def exchange_of(request: Request) -> Exchange:
+    exchange: Exchange = request.scope["state"]["exchange"]
+    return exchange

@@ -1,0 +1,43 @@
+"""The house itself: is it alive, is it ready, and where to go from here."""
+
+from importlib.metadata import version
+
+from fastapi import APIRouter
+from fastapi.responses import HTMLResponse
+
+from turnkeeper.server.guard import Keeper
+from turnkeeper.server.openapi import problems_of_readiness
+from turnkeeper.server.wire import Health
+
+router = APIRouter(tags=["house"])
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>turnkeeper</title>
+<h1>turnkeeper is running</h1>
+<p>Talk to it in a terminal with <code>turnkeeper chat</code>, or over HTTP with
+<code>POST /api/v1/chat</code> and a bearer token.</p>
+<p>Every route is described in <a href="/openapi.json">/openapi.json</a>.</p>
+</html>
+"""
+
+
+@router.get("/healthz", name="health")
+async def healthz() -> Health:
+    """This process answers."""
+    return Health(status="alive", version=version("turnkeeper"))
+
+
+@router.get("/readyz", name="readiness", responses=problems_of_readiness())
+async def readyz(keeper: Keeper) -> Health:
+    """This node takes messages: its database can be written, and it is not shutting down."""
+    await keeper.ping()
+    return Health(status="ready", version=version("turnkeeper"))
+
+
+@router.get("/", name="welcome", response_class=HTMLResponse)
+async def welcome() -> HTMLResponse:
+    return HTMLResponse(
+        PAGE, headers={"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "no-referrer"}
+    )

@@ -1,0 +1,78 @@
+"""Runs: looking at one, following it, asking why, and stopping it."""
+
+from contextlib import aclosing
+
+from fastapi import APIRouter, Request, Response
+
+from turnkeeper.errors import NotAllowed, RunNotFound
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.explanation import explain_from_feed
+from turnkeeper.model.run import Run
+from turnkeeper.server.auth import Caller
+from turnkeeper.server.closing import NodeClosing
+from turnkeeper.server.exchange import exchange_of
+from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.openapi import event_stream, problems
+from turnkeeper.server.sse import ResumeAfter, Stream
+from turnkeeper.server.wire import ExplanationOut, RunOut
+
+router = APIRouter(prefix="/runs", tags=["runs"], route_class=GuardedRoute)
+
+
+@router.get("/{run_id}", name="read_run", response_model=RunOut, responses=problems(RunNotFound))
+async def read_run(run_id: str, keeper: Keeper, caller: Caller) -> RunOut:
+    """A run as it is now, with its answer or its question if it has one."""
+    run = await keeper.run(run_id, principal=caller)
+    reply = await keeper.reply_of(run)
+    return RunOut.of(run, reply.text if reply else None)
+
+
+@router.get("/{run_id}/explanation", name="explain", response_model=ExplanationOut, responses=problems(RunNotFound))
+async def explain(run_id: str, keeper: Keeper, caller: Caller) -> ExplanationOut:
+    """Why a run came out as it did, whatever its end. While it is open the Explanation is partial and empty."""
+    run = await keeper.run(run_id, principal=caller)
+    explanation = await keeper.explanation(run.id, principal=caller)
+    return ExplanationOut.of(explanation or explain_from_feed(run, (), run.status, run.accepted_at, None))
+
+
+@router.post(
+    "/{run_id}/cancel",
+    name="cancel",
+    status_code=202,
+    response_model=RunOut,
+    responses=problems(RunNotFound, NotAllowed),
+)
+async def cancel(run_id: str, request: Request, keeper: Keeper, caller: Caller) -> RunOut:
+    """Stop a run, wherever it is. Its end may still be on its way; the feed tells it."""
+    run = await keeper.cancel(run_id, principal=caller, trace_id=exchange_of(request).trace_id)
+    return RunOut.of(run)
+
+
+@router.get(
+    "/{run_id}/feed",
+    name="follow_run",
+    response_class=Response,
+    responses={
+        **event_stream(),
+        204: {"description": "The run has ended and all of it was seen; do not come back."},
+        **problems(RunNotFound),
+    },
+)
+async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter) -> Response:
+    """What happens in a run until its end, from its beginning or from behind a number already seen."""
+    run = await keeper.run(run_id, principal=caller)
+    if after is not None and not run.status.is_open and not await _has_more(keeper, run, after):
+        return Response(status_code=204)
+    return Stream(
+        keeper=keeper,
+        principal=caller,
+        session_id=run.session_id,
+        frames=keeper.follow(run, after=after),
+        closing=closing,
+        traces={run.id: run.trace_id},
+    ).response()
+
+
+async def _has_more(keeper: Turnkeeper, run: Run, after: int) -> bool:
+    async with aclosing(keeper.follow(run, after=after)) as frames:
+        return await anext(frames, None) is not None

@@ -1,0 +1,311 @@
+"""What travels over HTTP. Strangers are believed nothing: every type is strict, and unknown fields are refused."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.message import Message
+from turnkeeper.model.reply import Reply
+from turnkeeper.model.run import Run
+from turnkeeper.model.session import Session
+
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")]
+PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+
+Item = TypeVar("Item")
+
+
+class Inbound(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class ChatIn(Inbound):
+    """One message. Without `session_id` it begins a new session."""
+
+    message: str = Field(min_length=1)
+    session_id: Id | None = None
+    agent: Id | None = None
+    stream: bool = False
+    reset: bool = False
+    params: dict[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    request_id: Id | None = Field(default=None, description="The same as the header Idempotency-Key.")
+    double_text: Literal["enqueue", "reject", "rollback", "interrupt", "merge"] | None = None
+    on_missing: Literal["new", "error"] = "new"
+    answers: Id | None = Field(default=None, description="The id of the waiting run that this message answers.")
+    custody: Literal["engine", "client"] = "engine"
+    carried: dict[str, Any] | None = None
+    cancel_on_disconnect: bool = Field(default=False, description="Stop the run when this connection is lost.")
+
+
+class AnswerIn(Inbound):
+    message: str = Field(min_length=1)
+    request_id: Id | None = Field(default=None, description="The same as the header Idempotency-Key.")
+
+
+class SessionIn(Inbound):
+    agent: Id | None = None
+    title: PlainText | None = Field(default=None, min_length=1, max_length=200)
+
+
+class Outbound(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class ChatOut(Outbound):
+    """The answer, or with `status` waiting the question that comes back."""
+
+    session_id: str
+    run_id: str
+    turn: int | None = None
+    text: str
+    status: str
+    created: bool
+    replaced_session_id: str | None = None
+    replaced_reason: str | None = None
+    merged: bool | None = None
+    carried: dict[str, Any] | None = None
+    finish: str | None = None
+    warnings: list[str]
+
+    @classmethod
+    def of(cls, reply: Reply) -> "ChatOut":
+        return cls(
+            session_id=reply.session_id,
+            run_id=reply.run_id,
+            turn=reply.turn,
+            text=reply.text,
+            status=reply.status.value,
+            created=reply.created,
+            replaced_session_id=reply.replaced_session_id,
+            replaced_reason=reply.replaced_reason,
+            merged=reply.merged,
+            carried=None if reply.carried is None else dict(reply.carried),
+            finish=reply.finish.value if reply.finish else None,
+            warnings=list(reply.warnings),
+        )
+
+
+class SessionOut(Outbound):
+    id: str
+    status: str
+    agent: str
+    owner: str
+    title: str | None
+    revision: int
+    version: int
+    turns: int
+    epoch: int
+    double_text: str | None
+    created_at: datetime
+    last_active_at: datetime
+    expires_at: datetime
+    closed_at: datetime | None
+    closed_reason: str | None
+
+    @classmethod
+    def of(cls, session: Session) -> "SessionOut":
+        return cls(
+            id=session.id,
+            status=session.status.value,
+            agent=session.agent,
+            owner=session.owner,
+            title=session.title,
+            revision=session.revision,
+            version=session.version,
+            turns=session.turns,
+            epoch=session.epoch.number,
+            double_text=session.double_text.value if session.double_text else None,
+            created_at=session.created_at,
+            last_active_at=session.last_active_at,
+            expires_at=session.expires_at,
+            closed_at=session.closed_at,
+            closed_reason=session.closed_reason,
+        )
+
+
+class MessageOut(Outbound):
+    id: str
+    seq: int
+    turn: int
+    epoch: int
+    role: str
+    content: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, message: Message) -> "MessageOut":
+        return cls(
+            id=message.id,
+            seq=message.seq,
+            turn=message.turn,
+            epoch=message.epoch,
+            role=message.role.value,
+            content=message.content,
+            created_at=message.created_at,
+        )
+
+
+class RunErrorOut(Outbound):
+    code: str
+    message: str
+    stage: str | None
+    retryable: bool
+
+
+class RunOut(Outbound):
+    """`text` is the answer of a run that completed, or the question of one that waits."""
+
+    id: str
+    session_id: str
+    agent: str
+    user: str
+    custody: str
+    status: str
+    turn: int | None
+    finish: str | None
+    merged: bool | None
+    text: str | None = None
+    error: RunErrorOut | None
+    queue_no: int
+    feed_no: int
+    trace_id: str
+    retry_of: str | None
+    superseded_by: str | None
+    accepted_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @classmethod
+    def of(cls, run: Run, text: str | None = None) -> "RunOut":
+        return cls(
+            id=run.id,
+            session_id=run.session_id,
+            agent=run.agent,
+            user=run.user,
+            custody=run.custody.value,
+            status=run.status.value,
+            turn=run.turn,
+            finish=run.finish.value if run.finish else None,
+            merged=run.merged,
+            text=text,
+            error=_error_of(run),
+            queue_no=run.queue_no,
+            feed_no=run.feed_no,
+            trace_id=run.trace_id,
+            retry_of=run.retry_of,
+            superseded_by=run.superseded_by,
+            accepted_at=run.accepted_at,
+            started_at=run.started_at,
+            ended_at=run.ended_at,
+        )
+
+
+class StageOut(Outbound):
+    name: str
+    began_us: int
+    took_us: int
+    data: dict[str, Any]
+
+
+class ExplanationOut(Outbound):
+    """Why a run came out as it did. `partial` says that it is still open, or that its own node could not tell."""
+
+    run_id: str
+    session_id: str
+    status: str
+    at: datetime
+    turn: int | None
+    partial: bool
+    stages: list[StageOut]
+    budget: dict[str, Any]
+    error: RunErrorOut | None
+    warnings: list[str]
+    graph: dict[str, Any]
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> "ExplanationOut":
+        return cls(
+            run_id=explanation.run_id,
+            session_id=explanation.session_id,
+            status=explanation.status.value,
+            at=explanation.at,
+            turn=explanation.turn,
+            partial=explanation.partial,
+            stages=[
+                StageOut(name=stage.name, began_us=stage.began_us, took_us=stage.took_us, data=dict(stage.data))
+                for stage in explanation.stages
+            ],
+            budget=dict(explanation.budget),
+            error=_error_of(explanation),
+            warnings=list(explanation.warnings),
+            graph=explanation.graph,
+        )
+
+
+class Page(Outbound, Generic[Item]):
+    """Ask for the rest with `?cursor=` and what `next` says; without `next` this is the last page."""
+
+    items: list[Item]
+    next: str | None = None
+
+
+class Health(Outbound):
+    status: str
+    version: str
+
+
+class FrameOut(Outbound):
+    """What stands in `data:` of an event. `prev` is the number before it on this stream, so that a gap shows."""
+
+    seq: int
+    prev: int
+    type: str
+    run_id: str | None
+    session_id: str
+    trace_id: str | None
+    truncated: bool
+    data: dict[str, Any]
+
+
+class ProblemDetail(Outbound):
+    """One fault: `pointer` into the body, or the name of a query parameter or header."""
+
+    message: str
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+
+
+class Problem(Outbound):
+    """A problem document of RFC 9457. `code` is stable; more members may say more about the one at hand."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    retryable: bool
+    request_id: str
+    trace_id: str
+    stage: str | None = None
+    retry_after_ms: int | None = None
+    details: list[ProblemDetail] | None = None
+
+
+def page_of(found: Sequence[Item], limit: int, cursor: Sequence[str]) -> Page[Item]:
+    """A page of at most `limit` of the found items, which are one more than that when there is a next page."""
+    has_more = len(found) > limit
+    return Page(items=list(found[:limit]), next=cursor[limit - 1] if has_more else None)
+
+
+def _error_of(told: Run | Explanation) -> RunErrorOut | None:
+    if told.error is None:
+        return None
+    error = told.error
+    return RunErrorOut(code=error.code, message=error.message, stage=error.stage, retryable=error.retryable)
