@@ -1,0 +1,66 @@
+"""kill -9 at every durable write, between them, and at random."""
+
+import ast
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+import turnkeeper.stores.sqlite
+from tests.faults.process import a_worker
+from tests.faults.soundness import check_soundness
+from tests.scale import rounds
+
+MOMENTS = ("begun", "written", "durable")
+# Not part of what a day writes: asked for by nobody, or written by another process than the one that is stopped.
+ELSEWHERE = {"ping"}
+
+
+def named_writes() -> list[str]:
+    """The durable writes, read from the code of the store."""
+    names: set[str] = set()
+    for file in Path(turnkeeper.stores.sqlite.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("write", "write_from_thread")
+                and node.args
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                names.add(str(node.args[0].value))
+    return sorted(names - ELSEWHERE)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("write", named_writes())
+async def test_a_process_killed_at_a_named_write_leaves_nothing_lost_or_half_done(
+    address: str, write: str, moment: str
+) -> None:
+    async with a_worker(address, stop_at=f"{write}:{moment}") as worker:
+        await worker.line("ready", "stopped_at")
+        worker.begin("day")
+        await worker.line("left", "stopped_at")
+        worker.begin_close()
+        stopped = await worker.line("stopped_at")
+        await worker.kill()
+
+    assert stopped == {"stopped_at": f"{write}:{moment}"}
+    await check_soundness(address, worker.told)
+
+
+@pytest.mark.parametrize("seed", range(rounds(quick=3, soak=60)))
+async def test_a_process_killed_at_a_random_moment_leaves_nothing_lost_or_half_done(address: str, seed: int) -> None:
+    chance = random.Random(seed)
+    async with a_worker(address) as worker:
+        await worker.line("ready")
+        sessions = [(await worker.ask("chat", text="hello", agent="counter"))["session_id"] for _ in range(4)]
+        for number in range(40):
+            worker.begin("chat", text=f"m{number}", session_id=chance.choice(sessions))
+        await asyncio.sleep(chance.uniform(0.0, 0.08))
+        await worker.kill()
+
+    answered = [line for line in worker.lines if line.get("tag", 0) > 4]
+    told = [{**line, "status": "completed"} for line in answered if "run_id" in line]
+    await check_soundness(address, told)

@@ -1,0 +1,183 @@
+"""A real turnkeeper process that a test can talk to, stop at a named write, freeze and kill.
+
+It reads one JSON command a line and answers each with one JSON line that carries the command's `tag`.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from turnkeeper import AgentTurn, Settings, Turnkeeper, TurnkeeperError
+from turnkeeper.settings import settings_from
+
+
+class Stopper:
+    """Stands still for ever when a named write comes to a named moment, so that the parent can kill the process."""
+
+    def __init__(self, where: str | None) -> None:
+        self._where = where
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.renewed = asyncio.Event()
+
+    def __call__(self, write: str, moment: str) -> None:
+        if self._where == f"{write}:{moment}":
+            say({"stopped_at": self._where})
+            threading.Event().wait()
+        if write == "renew" and moment == "durable" and self._loop is not None:
+            self._loop.call_soon_threadsafe(self.renewed.set)
+
+    def listen(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+
+def say(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
+    @keeper.agent("counter")
+    async def counter(turn: AgentTurn) -> str:
+        turn.state["count"] = turn.state.get("count", 0) + 1
+        return f"number {turn.state['count']}"
+
+    @keeper.agent("held")
+    async def held(turn: AgentTurn) -> str:
+        say({"began": turn.text})
+        await go.wait()
+        return f"[{turn.text}]"
+
+    @keeper.agent("retried", retry_safe=True)
+    async def retried(turn: AgentTurn) -> str:
+        say({"began": turn.text})
+        await go.wait()
+        return f"[{turn.text}]"
+
+    @keeper.agent("failing")
+    async def failing(turn: AgentTurn) -> str:
+        raise RuntimeError("as told")
+
+    @keeper.agent("asking")
+    async def asking(turn: AgentTurn) -> str:
+        return f"{await turn.ask('how many?')}!"
+
+    @keeper.agent("talking")
+    async def talking(turn: AgentTurn) -> AsyncIterator[str]:
+        yield "x" * 3000
+        yield "y" * 3000
+
+    @keeper.agent("patient")
+    async def patient(turn: AgentTurn) -> AsyncIterator[str]:
+        yield "z" * 3000
+        await stopper.renewed.wait()
+        yield "done"
+
+
+async def a_day(keeper: Turnkeeper) -> None:
+    """Everything that is ever written, in one go; each reply is told as soon as it is given."""
+    hello = await _told(keeper.chat("hello", agent="counter", request_id="day-1"))
+    session = hello["session_id"]
+    await asyncio.gather(*(_told(keeper.chat(f"m{n}", session_id=session)) for n in range(3)))
+    await _told(keeper.chat("long", session_id=session, agent="talking"))
+    await _told(keeper.chat("fail", session_id=session, agent="failing"))
+    asked = await _told(keeper.chat("ask", session_id=session, agent="asking"))
+    await _told(keeper.chat("five", session_id=session, answers=asked.get("run_id")))
+    await _told(keeper.chat("again", session_id=session, reset=True))
+    await _told(keeper.reset(session))
+    await _told(keeper.chat("", session_id=session))
+    first = asyncio.create_task(_told(keeper.chat("long one", session_id=session, agent="patient")))
+    async for frame in keeper.follow_session(session, after=0):
+        if frame.type == "output.delta" and frame.data["text"].startswith("z"):
+            break
+    queued = await keeper.submit("never mind", session_id=session)
+    await keeper.cancel(queued.run.id)
+    await asyncio.gather(first, _told(keeper.chat("stop", session_id=session, double_text="interrupt")))
+    await _told(keeper.chat("wait for a renewal", session_id=session, agent="patient"))
+    await _told(keeper.chat("mine", custody="client", session_id="mine"))
+    other = await keeper.create_session(agent="counter")
+    await keeper.close_session(other.id)
+    await keeper._forget_requests()
+    await keeper._store.audit.anchor(at=keeper._clock.now())
+    leaving = await keeper.submit("left behind", session_id=session, agent="held")
+    say({"left": leaving.run.id})
+
+
+async def _told(work: Any) -> dict[str, Any]:
+    line: dict[str, Any]
+    try:
+        reply = await work
+    except TurnkeeperError as error:
+        line = {"error": error.code}
+    else:
+        line = {
+            "session_id": reply.session_id,
+            "run_id": reply.run_id,
+            "status": reply.status.value,
+            "turn": reply.turn,
+            "text": reply.text[:60],
+            "custody": "client" if reply.carried else "engine",
+        }
+    say({"told": line})
+    return line
+
+
+async def obey(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -> dict[str, Any]:
+    match command.pop("do"):
+        case "chat":
+            try:
+                reply = await keeper.chat(command.pop("text"), **command)
+            except TurnkeeperError as error:
+                return {"error": error.code, "status": error.http_status}
+            return {"turn": reply.turn, "text": reply.text, "session_id": reply.session_id, "run_id": reply.run_id}
+        case "let_go":
+            go.set()
+        case "fill":
+            _fill(Path(command["path"]))
+        case "free":
+            Path(command["path"]).unlink()
+        case "day":
+            await a_day(keeper)
+    return {}
+
+
+def _fill(path: Path) -> None:
+    """Take all the space there is."""
+    with path.open("wb", buffering=0) as file:
+        for size in (65_536, 4_096, 512, 1):
+            try:
+                while True:
+                    file.write(b"\0" * size)
+            except OSError:
+                continue
+
+
+async def main(settings: Settings, where: str | None) -> None:
+    stopper, go = Stopper(where), asyncio.Event()
+    stopper.listen()
+    loop = asyncio.get_running_loop()
+    commands = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
+    async with Turnkeeper.open(settings=settings, probe=stopper) as keeper:
+        register(keeper, stopper, go)
+        say({"ready": os.getpid()})
+        async with asyncio.TaskGroup() as tasks:
+            while line := await commands.readline():
+                command = json.loads(line)
+                if command["do"] == "close":
+                    break
+                tasks.create_task(_answer(keeper, go, command))
+    say({"closed": True})
+
+
+async def _answer(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -> None:
+    tag = command.pop("tag")
+    say({"tag": tag, **await obey(keeper, go, command)})
+
+
+if __name__ == "__main__":
+    asyncio.run(main(settings_from(os.environ), os.environ.get("STOP_AT")))
