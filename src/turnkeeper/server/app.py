@@ -1,7 +1,5 @@
 """The whole HTTP face: a Turnkeeper and its identities become an application."""
 
-from importlib.metadata import version
-
 from fastapi import APIRouter, Depends, FastAPI
 
 from turnkeeper.keeper import Turnkeeper
@@ -12,13 +10,14 @@ from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
 from turnkeeper.server.middleware import ExchangeMiddleware
 from turnkeeper.server.openapi import describe
+from turnkeeper.server.version import own_version
 
 
 def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
     """The keeper is given opened, and closed by whoever opened it."""
     app = FastAPI(
         title="turnkeeper",
-        version=version("turnkeeper"),
+        version=own_version(),
         description="Keeps conversations: every turn is a transaction on a session.",
         docs_url=None,  # These two load from a third-party host.
         redoc_url=None,

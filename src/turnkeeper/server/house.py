@@ -1,12 +1,11 @@
 """The house itself: is it alive, is it ready, and where to go from here."""
 
-from importlib.metadata import version
-
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse
 
 from turnkeeper.server.guard import Keeper
 from turnkeeper.server.openapi import problems_of_readiness
+from turnkeeper.server.version import own_version
 from turnkeeper.server.wire import Health
 
 router = APIRouter(tags=["house"])
@@ -26,14 +25,14 @@ PAGE = """<!doctype html>
 @router.get("/healthz", name="health")
 async def healthz() -> Health:
     """This process answers."""
-    return Health(status="alive", version=version("turnkeeper"))
+    return Health(status="alive", version=own_version())
 
 
 @router.get("/readyz", name="readiness", responses=problems_of_readiness())
 async def readyz(keeper: Keeper) -> Health:
     """This node takes messages: its database can be written, and it is not shutting down."""
     await keeper.ping()
-    return Health(status="ready", version=version("turnkeeper"))
+    return Health(status="ready", version=own_version())
 
 
 @router.get("/", name="welcome", response_class=HTMLResponse)

@@ -1,0 +1,1 @@
+"""The terminal: turnkeeper serve | chat | audit verify | version."""

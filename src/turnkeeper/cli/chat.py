@@ -1,0 +1,219 @@
+"""Talking in the terminal, or through a pipe: one message a line, answers on standard output."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from turnkeeper.cli.local import found_at, note_of
+from turnkeeper.cli.say import complain, harmless
+from turnkeeper.cli.talk import EmbeddedTalk, HttpTalk, Talk, TalkFailed
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.settings import settings_from
+
+COMMANDS = {
+    "/why": "explain the last answer",
+    "/reset": "start afresh",
+    "/session": "show the session id",
+    "/help": "show this list",
+    "/quit": "leave",
+}
+
+
+def chat(*, url: str | None, token: str | None, database: str | None, session_id: str | None, agent: str | None) -> int:
+    if url is not None and database is not None:
+        return complain("Give --url to talk to a server, or --database to talk without one, but not both.")
+    try:
+        talk = _talk(url, token, database)
+    except ValueError as error:
+        return complain(str(error))
+    console = Console(highlight=False, stderr=not sys.stdout.isatty())
+    try:
+        with talk:
+            parley = Parley(talk, console, session_id=session_id, agent=agent)
+            return parley.by_hand() if sys.stdin.isatty() else parley.through_a_pipe()
+    except TalkFailed as failure:
+        return complain(str(failure), code=1)
+
+
+def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
+    if database is not None:
+        return EmbeddedTalk(Turnkeeper(settings_from(os.environ, database=database)))
+    settings = settings_from(os.environ, token=token)
+    local = found_at(note_of(settings))
+    if url is None and local is not None:
+        return HttpTalk(local.url, token or local.token)
+    url = url or f"http://{settings.host}:{settings.port}"
+    if token is None and local is not None and local.url == url.rstrip("/"):
+        token = local.token
+    return HttpTalk(url, token or settings.token)
+
+
+@dataclass
+class Parley:
+    """One sitting: what was said last, and who is asked next."""
+
+    talk: Talk
+    console: Console
+    session_id: str | None
+    agent: str | None
+    run_id: str | None = None
+    asked_by: str | None = None
+    failures: int = 0
+
+    def by_hand(self) -> int:
+        """For a person at a terminal."""
+        self._greet()
+        for line in self._lines():
+            command = line.lower()
+            if command == "/quit":
+                break
+            self.console.print()
+            try:
+                self._obey(command) if command in COMMANDS else self._exchange(line)
+            except TalkFailed as failure:
+                self.console.print(Text(harmless(str(failure)), style="red"))
+                if failure.is_fatal:
+                    return 1
+            self.console.print()
+        if self.session_id:
+            self.console.print(Text(f"Go on later with: turnkeeper chat --session {self.session_id}", style="dim"))
+        return 0
+
+    def through_a_pipe(self) -> int:
+        """For a program: every line is a message, every answer a line or more; what else there is to say goes aside."""
+        for line in sys.stdin:
+            message = line.rstrip("\r\n")
+            if not message.strip():
+                continue
+            if message.lower() == "/quit":
+                break
+            try:
+                self._obey(message.lower()) if message.lower() in COMMANDS else self._exchange(message)
+            except TalkFailed as failure:
+                self.failures += 1
+                complain(str(failure))
+                if failure.is_fatal:
+                    return 1
+        if self.session_id:
+            print(f"session {self.session_id}", file=sys.stderr)
+        return 1 if self.failures else 0
+
+    def _greet(self) -> None:
+        greeting = Text.assemble(("turnkeeper ", "bold"), (harmless(self.talk.where), "cyan"))
+        self.console.print(greeting)
+        if self.session_id:
+            self.console.print(Text(f"session {self.session_id}", style="dim"))
+        self.console.print(Text("Type a message, or /help.", style="dim"))
+        self.console.print()
+
+    def _lines(self) -> Iterator[str]:
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401  # gives input() its history and editing
+        while True:
+            try:
+                line = input("? " if self.asked_by else "> ").strip()
+            except (EOFError, KeyboardInterrupt):
+                self.console.print()
+                return
+            if line:
+                yield line
+
+    def _obey(self, command: str) -> None:
+        match command:
+            case "/reset":
+                text = self.talk.reset(self.session_id) if self.session_id else "There is nothing to forget yet."
+                self.run_id = self.asked_by = None
+                self.console.print(Text(harmless(text), style="dim"))
+            case "/why":
+                self._explain()
+            case "/session":
+                self.console.print(self.session_id or "There is no session yet; it begins with the first message.")
+            case "/help":
+                for name, meaning in COMMANDS.items():
+                    self.console.print(Text.assemble((f"{name:<10}", "bold"), meaning))
+
+    def _exchange(self, message: str) -> None:
+        shown = ""
+        frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, answers=self.asked_by)
+        has_ended = False
+        try:
+            for frame in frames:
+                data = frame["data"]
+                match frame["type"]:
+                    case "run.accepted":
+                        self._note(frame)
+                    case "output.delta":
+                        shown += self._show(data["text"])
+                    case "output.snapshot" | "run.completed":
+                        shown += self._show(_rest(data.get("text") or "", shown))
+                        has_ended = frame["type"] == "run.completed"
+                    case "run.waiting":
+                        shown += self._show(_rest(data["question"], shown))
+                        self.run_id, self.asked_by, has_ended = frame["run_id"], frame["run_id"], True
+                    case "run.failed" | "run.cancelled" | "run.timed_out" | "run.abandoned" | "stream.broken":
+                        raise TalkFailed(_why_not(frame))
+        except KeyboardInterrupt:
+            if self.run_id is not None:
+                self.talk.cancel(self.run_id)
+            raise TalkFailed("Stopped.") from None
+        finally:
+            if shown:
+                print(flush=True)
+        if not has_ended:
+            raise TalkFailed("The answer did not come to its end. Ask again to see whether it is there.")
+
+    def _note(self, frame: Any) -> None:
+        """Where the conversation is now, and which run answers."""
+        is_new = self.session_id != frame["session_id"]
+        if is_new and self.session_id is not None:
+            self.console.print(Text(f"Session {self.session_id} cannot be used; this is a new one.", style="yellow"))
+        self.session_id, self.run_id, self.asked_by = frame["session_id"], frame["run_id"], None
+        if is_new and sys.stdin.isatty():
+            self.console.print(Text(f"session {self.session_id}", style="dim"))
+
+    def _show(self, piece: str) -> str:
+        print(harmless(piece), end="", flush=True)
+        return piece
+
+    def _explain(self) -> None:
+        if self.run_id is None:
+            self.console.print("Nothing was answered yet.")
+            return
+        told = self.talk.explanation(self.run_id)
+        tree = Tree(Text.assemble(("run ", "bold"), self.run_id, "  ", (str(told["status"]), _colour(told["status"]))))
+        for stage in told["stages"]:
+            branch = tree.add(Text.assemble(stage["name"], (f"  {_span(stage['took_us'])}", "dim")))
+            for name, value in stage.get("data", {}).items():
+                branch.add(Text(harmless(f"{name}: {value}"), style="dim"))
+        if told.get("error"):
+            tree.add(Text(harmless(told["error"]["message"]), style="red"))
+        self.console.print(tree)
+
+
+def _rest(text: str, shown: str) -> str:
+    """What is still to be shown of a text; all of it on a new line when something else was shown before."""
+    if text.startswith(shown):
+        return text[len(shown) :]
+    return f"\n{text}"
+
+
+def _why_not(frame: Any) -> str:
+    error = frame["data"].get("error")
+    if error:
+        return f"{error['message']} ({error['code']})"
+    return f"The run was {frame['type'].removeprefix('run.').replace('_', ' ')}."
+
+
+def _span(microseconds: int) -> str:
+    return f"{microseconds / 1000:.1f} ms" if microseconds < 1_000_000 else f"{microseconds / 1e6:.1f} s"
+
+
+def _colour(status: str) -> str:
+    return {"completed": "green", "failed": "red", "waiting": "yellow"}.get(status, "yellow")

@@ -1,0 +1,110 @@
+"""The commands and their flags; what they do is loaded only when it is done."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Parameter
+
+USAGE_FAULT = 2
+
+app = App(
+    name="turnkeeper",
+    help="Keeps conversations: you bring the agent, it brings everything that must be true around each turn.",
+    version_flags=[],
+    help_format="plaintext",
+)
+audit = App(name="audit", help="Look at the audit.")
+app.command(audit)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out a command line and return its exit code."""
+    try:
+        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        print(f"turnkeeper: {error}\nSee turnkeeper --help.", file=sys.stderr)
+        return USAGE_FAULT
+    return code if isinstance(code, int) else 0
+
+
+def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
+    variable = f"TURNKEEPER_{name.upper()}"
+    return Parameter(name=f"--{name}", help=help, env_var=variable, negative=(), show_default=False, metavar=shown)
+
+
+@app.command
+def serve(
+    *,
+    host: Annotated[str | None, flag("host", "Where to listen; 127.0.0.1 unless said otherwise.")] = None,
+    port: Annotated[int | None, flag("port", "8765 unless said otherwise; 0 takes any free port.")] = None,
+    database: Annotated[str | None, flag("database", "A SQLite file or postgresql://...")] = None,
+    token: Annotated[str | None, flag("token", "What callers must send; a random one is made if left out.")] = None,
+    identities: Annotated[
+        Path | None, flag("identities", "JSON or TOML file with token, tenant, user, role and expires_at.")
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        flag("agent", "module:function, or name=module:function; may be repeated, the first one is the default."),
+    ] = None,
+    demo: Annotated[bool, flag("demo", "Run with the built-in echo agent and show how to talk to it.")] = False,
+) -> int:
+    """Start the server."""
+    from turnkeeper.cli.serve import Wanted, serve
+
+    return serve(
+        Wanted(
+            host=host,
+            port=port,
+            database=database,
+            token=token,
+            identities=identities,
+            agents=tuple(agent or ()),
+            demo=demo,
+        )
+    )
+
+
+@app.command
+def chat(
+    *,
+    url: Annotated[str | None, flag("url", "The server to talk to; a local one is found by itself.")] = None,
+    token: Annotated[str | None, flag("token", "The token that the server printed.")] = None,
+    database: Annotated[
+        str | None, Parameter(name="--database", help="Talk without a server, on this database.", show_default=False)
+    ] = None,
+    session: Annotated[
+        str | None, Parameter(name="--session", help="Go on with this session.", show_default=False)
+    ] = None,
+    agent: Annotated[
+        str | None, Parameter(name="--agent", help="The agent that answers; by name.", show_default=False)
+    ] = None,
+) -> int:
+    """Talk in the terminal. Reads one message a line when its input is a pipe."""
+    from turnkeeper.cli.chat import chat
+
+    return chat(url=url, token=token, database=database, session_id=session, agent=agent)
+
+
+@audit.command
+def verify(
+    *,
+    database: Annotated[str | None, flag("database", "A SQLite file or postgresql://...")] = None,
+    tenant: Annotated[
+        str | None, Parameter(name="--tenant", help="Only this tenant; all of them if left out.", show_default=False)
+    ] = None,
+) -> int:
+    """Check that no entry of the audit was changed, moved or dropped. Exits with 1 when one was."""
+    from turnkeeper.cli.audit import verify
+
+    return verify(database=database, tenant=tenant)
+
+
+@app.command
+def version() -> int:
+    """Print the version."""
+    from turnkeeper.server.version import own_version
+
+    print(own_version())
+    return 0

@@ -1,0 +1,57 @@
+"""How `turnkeeper chat` finds a server on the same database without copying its token.
+
+The server leaves a note next to its SQLite file that only its own user can read, and takes it away when it stops.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from turnkeeper.cli.audit import local_file_of
+from turnkeeper.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalServer:
+    url: str
+    token: str
+    pid: int
+
+
+def note_of(settings: Settings) -> Path | None:
+    path = local_file_of(settings)
+    return None if path is None else path.with_name(path.name + "-server")
+
+
+@contextlib.contextmanager
+def announced(note: Path | None, server: LocalServer | None) -> Iterator[None]:
+    """Leave the note while this runs. Of several servers on one file the last one to start is found."""
+    if note is None or server is None:
+        yield
+        return
+    fresh = note.with_name(f"{note.name}.{server.pid}")
+    # Made by us with these rights: a file that lies there already may belong to somebody else.
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(asdict(server), file)
+    fresh.replace(note)
+    try:
+        yield
+    finally:
+        if found_at(note) == server:
+            note.unlink(missing_ok=True)
+
+
+def found_at(note: Path | None) -> LocalServer | None:
+    """The server that left this note; None when there is none, or none that can be read."""
+    if note is None:
+        return None
+    try:
+        said = json.loads(note.read_text(encoding="utf-8"))
+        return LocalServer(url=said["url"], token=said["token"], pid=said["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

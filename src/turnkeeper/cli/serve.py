@@ -1,0 +1,186 @@
+"""Starting the server: from flags to a listening socket, with a plain word for whatever is in the way."""
+
+import asyncio
+import errno
+import importlib
+import os
+import secrets
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from turnkeeper.cli.local import LocalServer, announced, note_of
+from turnkeeper.cli.logs import log_to_stderr
+from turnkeeper.cli.say import complain
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.server.identities import (
+    IdentitiesInvalid,
+    StaticIdentities,
+    is_readable_by_others,
+    read_identities,
+    single_identity,
+)
+from turnkeeper.server.listen import bind, is_loopback, listen, url_of
+from turnkeeper.settings import Settings, settings_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the command line asks for; None leaves it to the environment and the defaults."""
+
+    host: str | None = None
+    port: int | None = None
+    database: str | None = None
+    token: str | None = None
+    identities: Path | None = None
+    agents: tuple[str, ...] = ()
+    demo: bool = False
+
+
+class CannotStart(Exception):
+    """Says in one line what is in the way."""
+
+
+def serve(wanted: Wanted) -> int:
+    log_to_stderr()
+    try:
+        agents = [_agent_of(spec) for spec in wanted.agents]
+        settings = _settings_of(wanted, agents)
+        made_token = None if settings.token or settings.identities else secrets.token_urlsafe(24)
+        identities = _identities_of(settings, made_token)
+        bound = _bound(settings)
+    except CannotStart as reason:
+        return complain(str(reason))
+    keeper = Turnkeeper(settings)
+    try:
+        for name, function in agents:
+            keeper.agent(name)(function)
+        return _run(keeper, identities, bound, made_token, demo=wanted.demo)
+    except ValueError as error:
+        return complain(str(error))
+    except TurnkeeperError as error:
+        return complain(f"{settings.database}: {error.detail}", code=1)
+    finally:
+        bound.close()
+
+
+def _run(
+    keeper: Turnkeeper, identities: StaticIdentities, bound: socket.socket, made_token: str | None, *, demo: bool
+) -> int:
+    settings, url = keeper.settings, url_of(bound)
+    token = made_token or settings.token
+    local = (
+        LocalServer(url=url, token=token, pid=os.getpid()) if token and is_loopback(bound.getsockname()[0]) else None
+    )
+
+    def when_ready() -> None:
+        # The line that programs look for comes first and stays as it is.
+        print(f"Listening on {url}", flush=True)
+        if demo:
+            from turnkeeper.cli.welcome import show_welcome
+
+            show_welcome(settings, url, token, is_made=made_token is not None)
+        elif made_token is not None:
+            print(f"Open {url}/#token={made_token}", flush=True)
+
+    with announced(note_of(settings), local), asyncio.Runner(loop_factory=_new_loop()) as runner:
+        runner.run(listen(keeper, identities, bound, when_ready=when_ready))
+    return 0
+
+
+def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
+    given: dict[str, Any] = {
+        "host": wanted.host,
+        "port": wanted.port,
+        "database": wanted.database,
+        "token": wanted.token,
+        "identities": None if wanted.identities is None else str(wanted.identities),
+        "default_agent": agents[0][0] if agents else None,
+    }
+    try:
+        settings = settings_from(os.environ, **given)
+    except ValueError as error:
+        raise CannotStart(str(error)) from None
+    token = settings.token
+    if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
+        raise CannotStart("The token must be printable ASCII without spaces.")
+    return settings
+
+
+def _identities_of(settings: Settings, made_token: str | None) -> StaticIdentities:
+    try:
+        is_local = is_loopback(settings.host)
+    except OSError:
+        raise CannotStart(f"{settings.host!r} is not an address of this machine.") from None
+    if made_token is not None and not is_local:
+        raise CannotStart(
+            f"Listening on {settings.host} lets other machines in, so say who may come: "
+            "give --token or --identities, or listen on 127.0.0.1."
+        )
+    found = []
+    if settings.identities:
+        path = Path(settings.identities)
+        try:
+            found += read_identities(path)
+        except IdentitiesInvalid as error:
+            raise CannotStart(str(error)) from None
+        if is_readable_by_others(path):
+            print(f"Warning: {path} can be read by others; try chmod 600.", file=sys.stderr, flush=True)
+    token = made_token or settings.token
+    if token:
+        found.append(single_identity(token))
+    return StaticIdentities(found)
+
+
+def _bound(settings: Settings) -> socket.socket:
+    try:
+        return bind(settings.host, settings.port)
+    except OSError as error:
+        place = f"{settings.host}:{settings.port}"
+        if error.errno == errno.EADDRINUSE:
+            raise CannotStart(
+                f"Port {settings.port} on {settings.host} is taken. Choose another with --port, or any with --port 0."
+            ) from None
+        raise CannotStart(f"Cannot listen on {place}: {error.strerror or error}.") from None
+
+
+def _agent_of(spec: str) -> tuple[str, Any]:
+    """The name and the function that `module:function` or `name=module:function` means."""
+    given, _, place = spec.rpartition("=")
+    module_name, _, function_name = place.partition(":")
+    if not module_name or not function_name:
+        raise CannotStart(f"--agent is module:function or name=module:function, not {spec!r}.")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise CannotStart(f"--agent {spec}: {error}.") from None
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise CannotStart(f"--agent {spec}: {module_name} has no function {function_name!r}.")
+    return given or function_name, function
+
+
+def own_command() -> str:
+    """How this program can be called from where the user is."""
+    if shutil.which("turnkeeper"):
+        return "turnkeeper"
+    script = Path(sys.argv[0])
+    if script.name == "turnkeeper":
+        here = Path.cwd()
+        return str(script.relative_to(here)) if script.is_relative_to(here) else str(script)
+    return f"{Path(sys.executable).name} -m turnkeeper.cli.main"

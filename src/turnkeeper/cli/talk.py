@@ -1,0 +1,200 @@
+"""Two ways to reach a conversation, over HTTP or embedded, that look the same to whoever talks."""
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+import httpx2
+import msgspec
+
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Ticket, Turnkeeper
+from turnkeeper.ledger.feed import Frame
+
+T = TypeVar("T")
+
+Told = Mapping[str, Any]
+"""A frame of the feed, as it travels: seq, prev, type, run_id, session_id, trace_id, truncated, data."""
+
+
+class TalkFailed(Exception):
+    """Something was refused or is not there; the text may be shown."""
+
+    def __init__(self, message: str, *, is_fatal: bool = False) -> None:
+        super().__init__(message)
+        self.is_fatal = is_fatal
+
+
+class Talk(Protocol):
+    where: str
+
+    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
+        """Send a message and hear what happens until it is answered or asked back. Raises TalkFailed."""
+
+    def reset(self, session_id: str) -> str:
+        """Begin a new epoch; what the keeper says to it."""
+
+    def cancel(self, run_id: str) -> None: ...
+
+    def explanation(self, run_id: str) -> Told: ...
+
+    def __enter__(self) -> "Talk": ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class HttpTalk:
+    def __init__(self, url: str, token: str | None) -> None:
+        self.where = url
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # An answer may take as long as its run may; a server that is not there is noticed at once.
+        timeout = httpx2.Timeout(None, connect=5.0)
+        self._client = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=timeout)
+
+    def __enter__(self) -> "HttpTalk":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
+        body = {"message": message, "session_id": session_id, "agent": agent, "answers": answers, "stream": True}
+        with self._reaching(), self._client.stream("POST", "/chat", json=body) as response:
+            if response.status_code != 200:
+                response.read()
+                raise _refusal(response)
+            yield from frames_in(response.iter_lines())
+
+    def reset(self, session_id: str) -> str:
+        return str(self._asked("POST", f"/sessions/{session_id}/reset")["text"])
+
+    def cancel(self, run_id: str) -> None:
+        self._asked("POST", f"/runs/{run_id}/cancel")
+
+    def explanation(self, run_id: str) -> Told:
+        return self._asked("GET", f"/runs/{run_id}/explanation")
+
+    def _asked(self, method: str, path: str) -> Told:
+        with self._reaching():
+            response = self._client.request(method, path)
+        if response.is_error:
+            raise _refusal(response)
+        read: Told = response.json()
+        return read
+
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+            raise TalkFailed(f"{self.where!r} is not the address of a server.", is_fatal=True) from None
+        except httpx2.ConnectError:
+            raise TalkFailed(
+                f"No server answers at {self.where}. Start one with: turnkeeper serve", is_fatal=True
+            ) from None
+        except httpx2.TransportError:
+            raise TalkFailed(
+                f"The connection to {self.where} was lost. The answer may still come: ask again."
+            ) from None
+
+
+def frames_in(lines: Iterator[str]) -> Iterator[Told]:
+    """The frames of an event stream; comments and everything but `data` are left out."""
+    for line in lines:
+        if line.startswith("data:"):
+            yield json.loads(line.removeprefix("data:"))
+
+
+def _refusal(response: httpx2.Response) -> TalkFailed:
+    try:
+        problem = response.json()
+        message = f"{problem['detail']} ({problem['code']})"
+    except (ValueError, KeyError, TypeError):
+        message = f"The server answered with status {response.status_code}. Is it a turnkeeper?"
+    return TalkFailed(message, is_fatal=response.status_code == 401)
+
+
+class EmbeddedTalk:
+    """A turnkeeper in this process. Its loop has a thread of its own, so that typing does not hold it up."""
+
+    def __init__(self, keeper: Turnkeeper) -> None:
+        self.where = keeper.settings.database
+        self._keeper = keeper
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="turnkeeper-chat", daemon=True)
+
+    def __enter__(self) -> "EmbeddedTalk":
+        self._thread.start()
+        try:
+            self._do(self._keeper.__aenter__())
+        except TalkFailed:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._do(self._keeper.close())
+        finally:
+            self._stop()
+
+    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
+        ticket = self._do(self._keeper.submit(message, session_id=session_id, agent=agent, answers=answers))
+        frames = self._keeper.follow_reply(ticket)
+        try:
+            while (frame := self._do(_next(frames))) is not None:
+                yield _told(frame, ticket)
+        finally:
+            self._do(frames.aclose())
+
+    def reset(self, session_id: str) -> str:
+        return self._do(self._keeper.reset(session_id)).text
+
+    def cancel(self, run_id: str) -> None:
+        self._do(self._keeper.cancel(run_id))
+
+    def explanation(self, run_id: str) -> Told:
+        explanation = self._do(self._keeper.explanation(run_id))
+        told: Told = msgspec.to_builtins(explanation) if explanation else {"stages": [], "status": "open"}
+        return told
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except TurnkeeperError as error:
+            raise TalkFailed(f"{error.detail} ({error.code})") from None
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _next(frames: Any) -> Frame | None:
+    frame: Frame | None = await anext(frames, None)
+    return frame
+
+
+def _told(frame: Frame, ticket: Ticket) -> Told:
+    return {
+        "seq": frame.no,
+        "prev": frame.prev,
+        "type": frame.type.value,
+        "run_id": frame.run_id,
+        "session_id": ticket.run.session_id,
+        "trace_id": ticket.run.trace_id,
+        "truncated": frame.truncated,
+        "data": {**msgspec.to_builtins(frame.data), "replaced_session_id": ticket.replaced_session_id},
+    }
