@@ -14,6 +14,7 @@ from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.stores.migrations import Migration, migrations_of
 from turnkeeper.stores.postgres.store import postgres_store
+from turnkeeper.stores.queries import named_statements
 from turnkeeper.stores.sqlite.store import sqlite_store
 
 
@@ -33,6 +34,9 @@ class Backend(Protocol):
 
     async def tamper(self, statement: str) -> None:
         """Change what is append-only, as someone could who owns the server."""
+
+    async def wipe(self) -> None:
+        """Make it a database without a single table again."""
 
     async def shape(self) -> list[tuple[Any, ...]]:
         """Everything that the schema consists of, in a form that can be compared."""
@@ -64,8 +68,8 @@ def schema_of(backend: Backend) -> str:
     return files(backend.package).joinpath("schema.sql").read_text(encoding="utf-8")
 
 
-def queries_of(backend: Backend) -> str:
-    return files(backend.package).joinpath("queries.sql").read_text(encoding="utf-8")
+def statements_of(package: str) -> dict[str, str]:
+    return named_statements(files(package).joinpath("queries.sql").read_text(encoding="utf-8"))
 
 
 def known_migrations(backend: Backend) -> tuple[Migration, ...]:
@@ -97,6 +101,9 @@ class SqliteBackend:
     async def tamper(self, statement: str) -> None:
         await self.execute(f"DROP TRIGGER audit_keep; DROP TRIGGER audit_stay; {statement}".replace("; ", ";\n"))
 
+    async def wipe(self) -> None:
+        self.path.unlink()
+
     async def shape(self) -> list[tuple[Any, ...]]:
         tables = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2"
         return await self.execute(tables)
@@ -124,6 +131,9 @@ class PostgresBackend:
 
     async def tamper(self, statement: str) -> None:
         await self.execute(f"ALTER TABLE audit DISABLE TRIGGER ALL; {statement}")
+
+    async def wipe(self) -> None:
+        await self.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
 
     async def shape(self) -> list[tuple[Any, ...]]:
         return await self.execute(_POSTGRES_SHAPE)

@@ -15,7 +15,7 @@ from turnkeeper.model.feed import FeedEntry
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
-from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.session import Conversation, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd
 from turnkeeper.ports.store import Store

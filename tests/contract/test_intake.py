@@ -320,7 +320,7 @@ async def test_a_run_under_client_custody_has_a_queue_of_its_own(store: Store) -
 
     assert first.lease is not None
     assert second.lease is not None
-    assert (first.lease.subject, second.lease.subject) == (first.run.id, second.run.id)
+    assert (first.lease.subject, second.lease.subject) == (Subject(first.run.id), Subject(second.run.id))
     with pytest.raises(SessionNotFound):
         await load(store, carried)
 

@@ -480,12 +480,11 @@ async def test_eight_writers_on_one_session_keep_every_turn_whole_and_in_order(s
         for count in range(3):
             run = run_saying(f"{number}.{count}", session)
             accepted = await mine.runs.accept(intake_of(run, node=node))
-            work = accepted.lease and (accepted.run, accepted.lease)
-            while work:
-                answering, lease = work
-                await commit(mine, answering, lease, f"re: {answering.input.events[0].text}")
+            held_run, lease = accepted.run, accepted.lease
+            while lease is not None:
+                await commit(mine, held_run, lease, f"re: {held_run.input.events[0].text}")
                 claimed = await claim(mine, session, node=node)
-                work = claimed and (claimed.run, claimed.lease)
+                held_run, lease = (claimed.run, claimed.lease) if claimed else (held_run, None)
 
     await asyncio.gather(*(speak(number) for number in range(8)))
     leftovers = await claim(store, session)

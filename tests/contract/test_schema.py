@@ -1,0 +1,161 @@
+"""What a store promises about its tables: how they come to be, and what the database itself refuses."""
+
+import asyncio
+import re
+
+import pytest
+
+from tests.contract.backends import TABLES, Backend, Refused, known_migrations, schema_of, statements_of
+from tests.contract.builders import (
+    NODE,
+    OTHER_NODE,
+    a_kept_session,
+    answer,
+    audit_of,
+    commit,
+    exchange,
+    held,
+    lines,
+    load,
+    reset,
+    waiting,
+)
+from turnkeeper.errors import SchemaDamaged, SchemaTooNew
+from turnkeeper.ports.store import Store
+from turnkeeper.stores.migrations import migrations_of
+
+APPEND_ONLY = ("messages", "turns", "epochs", "feed", "checkpoints", "explanations", "audit")
+
+# A write that PostgreSQL does in one round trip is one statement there and several here.
+ONLY_SQLITE = {"append_chunk", "complete_run", "newest_messages"}
+ONLY_POSTGRES = {
+    "accept_first_message",
+    "accept_message",
+    "commit_turn",
+    "create_session",
+    "end_held_run",
+    "load_conversation",
+    "lock_lease",
+}
+
+
+async def test_a_new_database_has_every_migration(store: Store, backend: Backend) -> None:
+    applied = await backend.execute("SELECT number, name, checksum FROM migrations ORDER BY number")
+
+    assert applied == [(one.number, one.name, one.checksum) for one in known_migrations(backend)]
+
+
+async def test_the_migrations_lead_to_the_same_tables_as_the_schema(backend: Backend) -> None:
+    await backend.execute(schema_of(backend))
+    fresh = await backend.shape()
+    await backend.wipe()
+
+    for migration in known_migrations(backend):
+        await backend.execute(migration.script)
+
+    assert await backend.shape() == fresh
+    assert len(fresh) > len(TABLES)
+
+
+async def test_an_old_database_is_brought_up_to_date_when_it_is_opened(store: Store, backend: Backend) -> None:
+    session = await a_kept_session(store)
+    await exchange(store, session, "Hello", "Welcome")
+    again = backend.store(OTHER_NODE)
+
+    await again.database.open()
+
+    kept = lines(await load(again, session))
+    await again.database.close()
+    assert kept == ["Hello", "Welcome"]
+
+
+async def test_nodes_that_open_a_fresh_database_at_once_all_find_it_usable(backend: Backend) -> None:
+    stores = [backend.store(NODE) for _ in range(5)]
+
+    await asyncio.gather(*(store.database.open() for store in stores))
+
+    for store in stores:
+        await store.database.ping()
+        await store.database.close()
+    assert len(await backend.execute("SELECT * FROM schema_info")) == 1
+
+
+async def test_a_migration_with_other_contents_than_ours_is_damage(store: Store, backend: Backend) -> None:
+    await backend.execute("UPDATE migrations SET checksum = 'another' WHERE number = 1")
+
+    with pytest.raises(SchemaDamaged):
+        await backend.store(OTHER_NODE).database.open()
+
+
+async def test_a_database_that_needs_newer_code_is_refused(store: Store, backend: Backend) -> None:
+    await backend.execute("UPDATE schema_info SET min_code = 9999")
+
+    with pytest.raises(SchemaTooNew):
+        await backend.store(OTHER_NODE).database.open()
+
+
+async def test_a_newer_database_that_still_allows_our_code_is_used(store: Store, backend: Backend) -> None:
+    await backend.execute("INSERT INTO migrations (number, name, checksum, applied_at) VALUES (9999, 'n', 'c', 1)")
+    old_code = backend.store(OTHER_NODE)
+
+    await old_code.database.open()
+
+    await old_code.database.ping()
+    await old_code.database.close()
+
+
+async def test_what_is_append_only_refuses_to_be_changed(store: Store, backend: Backend) -> None:
+    session = await a_kept_session(store)
+    await exchange(store, session, "Hello", "Welcome")
+    asked = await waiting(store, session)
+    answered = await answer(store, session, asked, "Four")
+    assert answered.lease is not None
+    await reset(store, session, answered.lease, revision=1)
+
+    for table in APPEND_ONLY:
+        assert await backend.execute(f"SELECT * FROM {table}") != []
+        with pytest.raises(Refused, match=f"{table} is append-only"):
+            await backend.execute(f"UPDATE {table} SET tenant = 'globex'")
+        with pytest.raises(Refused, match=f"{table} is append-only"):
+            await backend.execute(f"DELETE FROM {table}")
+
+
+async def test_a_lease_is_never_deleted(store: Store, backend: Backend) -> None:
+    await a_kept_session(store)
+
+    with pytest.raises(Refused):
+        await backend.execute("DELETE FROM leases")
+
+
+async def test_every_table_has_the_tenant_first_in_its_key(store: Store, backend: Backend) -> None:
+    session = await a_kept_session(store)
+    run, lease = await held(store, "Hello", session)
+    await commit(store, run, lease, "Welcome")
+    await store.audit.record(audit_of())
+
+    for table in TABLES:
+        created = re.search(rf"CREATE TABLE {table} \((.*?)\n\)", schema_of(backend), re.DOTALL)
+        assert created is not None
+        assert created[1].strip().startswith("tenant ")
+    keys = re.findall(r"(?:PRIMARY KEY|CREATE INDEX \w+ ON \w+) \((\w+)", schema_of(backend))
+    assert set(keys) == {"tenant"}
+    assert len(keys) >= len(TABLES)
+
+
+async def test_every_statement_names_the_tenant(backend: Backend) -> None:
+    silent = [name for name, statement in statements_of(backend.package).items() if "tenant" not in statement]
+
+    assert silent == []
+
+
+def test_both_stores_have_the_same_statements() -> None:
+    sqlite, postgres = (set(statements_of(f"turnkeeper.stores.{package}")) for package in ("sqlite", "postgres"))
+
+    assert sqlite - postgres == ONLY_SQLITE
+    assert postgres - sqlite == ONLY_POSTGRES
+
+
+def test_both_stores_have_the_same_migrations() -> None:
+    sqlite, postgres = (migrations_of(f"turnkeeper.stores.{package}") for package in ("sqlite", "postgres"))
+
+    assert [(one.number, one.name) for one in sqlite] == [(one.number, one.name) for one in postgres]
