@@ -16,7 +16,6 @@ from turnkeeper.model.ids import RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.ports.runs import Accepted
-from turnkeeper.steps.intake import terms_of
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +28,7 @@ class Dispatch:
         self._world, self._engine, self._feed = world, engine, feed
         self._store = world.store
         self._live: dict[RunId, LiveRun] = {}
+        self._live_in: dict[tuple[TenantId | None, Subject], LiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._wishes_looked_at = 0.0
         self._closing = False
@@ -49,7 +49,7 @@ class Dispatch:
     def start(self, run: Run, lease: Lease, checkpoint: Checkpoint | None) -> LiveRun:
         """Run it in a task of its own: a run does not belong to a connection."""
         live = LiveRun(run, lease, checkpoint, self._engine.deadline_of(run))
-        self._live[run.id] = live
+        self._live[run.id] = self._live_in[(lease.tenant, lease.subject)] = live
         live.task = asyncio.get_running_loop().create_task(self._run_to_its_end(live))
         self._own(live.task)
         return live
@@ -88,7 +88,7 @@ class Dispatch:
             tenant,
             subject,
             node=self._world.node,
-            agents=terms_of(self._world.agents),
+            agents=self._world.agents.terms(),
             lease_seconds=self._world.settings.lease_seconds,
             at=self._world.clock.now(),
             new_run_id=RunId(self._world.clock.new_id("run")),
@@ -102,9 +102,8 @@ class Dispatch:
             if time.monotonic() - self._wishes_looked_at > WISHES_EVERY_SECONDS:
                 self._look_at_wishes()
             return
-        for live in list(self._live.values()):
-            if live.lease.subject == subject and live.lease.tenant == tenant:
-                self._spawn(self._look_at_wish(live))
+        if live := self._live_in.get((tenant, subject)):
+            self._spawn(self._look_at_wish(live))
 
     async def drain(self, grace_seconds: float) -> None:
         """Take nothing more, and let what runs here finish for a while."""
@@ -141,11 +140,17 @@ class Dispatch:
         else:
             live.ended.set_result(reply)
         finally:
-            self._live.pop(live.run.id, None)
+            self._forget(live)
         self._store.wakes.tell(live.lease.tenant, live.lease.subject)
         if live.waiting_behind:
             with contextlib.suppress(StoreUnavailable):
                 await self.take_next(live.lease.tenant, live.lease.subject)
+
+    def _forget(self, live: LiveRun) -> None:
+        self._live.pop(live.run.id, None)
+        place = (live.lease.tenant, live.lease.subject)
+        if self._live_in.get(place) is live:
+            del self._live_in[place]
 
     async def _make_way(self, newcomer: Run, how: DoubleText) -> None:
         """Stop the run in front if the newcomer wants that; then try to take its place.

@@ -25,7 +25,7 @@ def named_writes() -> list[str]:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ("write", "write_from_thread")
+                and node.func.attr in ("write", "write_aside")
                 and node.args
                 and isinstance(node.args[0], ast.Constant)
             ):

@@ -76,8 +76,11 @@ async def test_a_reset_cancels_what_waits(keeper: Turnkeeper) -> None:
 
 
 async def test_of_two_answers_at_once_one_counts(keeper: Turnkeeper) -> None:
-    keeper.agent("booker")(booker)
-    asked = await keeper.chat("book", agent="booker")
+    @keeper.agent("asks-once")
+    async def asks_once(turn: AgentTurn) -> str:
+        return f"{await turn.ask('For how many?')} it is."
+
+    asked = await keeper.chat("book", agent="asks-once")
 
     answers = await asyncio.gather(
         *(keeper.chat(text, session_id=asked.session_id, answers=asked.run_id) for text in ("four", "five")),

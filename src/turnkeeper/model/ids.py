@@ -1,5 +1,6 @@
 """Names for the things of a conversation, so that mixing up two of them is a type error."""
 
+from base64 import b32encode
 from typing import NewType
 
 TenantId = NewType("TenantId", str)
@@ -20,14 +21,12 @@ Subject = NewType("Subject", str)
 # Anchors of the audit, nodes, and refusals of callers without a tenant belong to the house itself.
 HOUSE = TenantId("-")
 
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
 
 def sortable_id(prefix: str, milliseconds: int, randomness: int) -> str:
     """A prefixed ULID: 48 bits of time, then 80 random bits, so that ids sort by the moment they were made."""
     value = (milliseconds << 80) | randomness
-    letters = [""] * 26
-    for place in range(25, -1, -1):
-        letters[place] = _ALPHABET[value & 31]
-        value >>= 5
-    return f"{prefix}_{''.join(letters)}"
+    # 26 letters hold 130 bits; base32 works on whole groups of 40, so the rest is padding on the right.
+    letters = b32encode((value << 30).to_bytes(20)).translate(_CROCKFORD)
+    return f"{prefix}_{letters[:26].decode()}"

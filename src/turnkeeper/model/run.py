@@ -126,8 +126,9 @@ class Run:
         """Whether a run that was left behind is tried again, once, without being asked to."""
         return self.retry_safe and self.retry_of is None and self.custody is Custody.ENGINE
 
-    def taken(self, fence: Fence, at: datetime, *, retry_safe: bool) -> "Run":
-        return replace(self, status=RunStatus.RUNNING, started_at=at, fence=fence, retry_safe=retry_safe)
+    def taken(self, fence: Fence, at: datetime, *, retry_safe: bool, **changes: Any) -> "Run":
+        """The same run, now running; `changes` go in with it."""
+        return replace(self, status=RunStatus.RUNNING, started_at=at, fence=fence, retry_safe=retry_safe, **changes)
 
     def again(self, new_id: RunId, at: datetime) -> "Run":
         """A new attempt at the same input, in the same place of the queue."""

@@ -10,6 +10,7 @@ from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, SessionId
 from turnkeeper.model.message import Message
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.ports.runs import AgentTerms
 
 
 class Suspended(BaseException):
@@ -124,3 +125,6 @@ class Agents(Protocol):
     def get(self, agent: AgentId) -> Agent | None: ...
 
     def all(self) -> Mapping[AgentId, Agent]: ...
+
+    def terms(self) -> Mapping[AgentId, AgentTerms]:
+        """What a store must know of them to queue for them."""

@@ -18,7 +18,7 @@ from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsCh
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.nodes import NodeStore
-from turnkeeper.ports.runs import Accepted, AgentTerms, Intake, RequestKey, RunStore
+from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.settings import Settings
 
@@ -150,7 +150,7 @@ class TakeIn:
             sees_whole_tenant=envelope.principal.sees_whole_tenant,
             audit=audit_of(envelope, "accepted", session_id=session_id, run_id=run.id),
             node=self.node,
-            agents=terms_of(self.agents),
+            agents=self.agents.terms(),
             lease_seconds=self.settings.lease_seconds,
             queue_limit=self.settings.queue_limit,
             double_text=envelope.double_text,
@@ -176,13 +176,6 @@ class TakeIn:
             envelope.carried,
         )
         return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
-
-
-def terms_of(agents: Agents) -> dict[AgentId, AgentTerms]:
-    return {
-        name: AgentTerms(double_text=agent.policy.double_text, retry_safe=agent.policy.retry_safe)
-        for name, agent in agents.all().items()
-    }
 
 
 def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:

@@ -4,6 +4,7 @@ import re
 from importlib.resources import files
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
@@ -25,7 +26,7 @@ def named_statements(text: str) -> dict[str, str]:
     names = parts[1::2]
     if len(names) != len(set(names)):
         raise ValueError("queries.sql names a statement twice")
-    return {name: body.strip().rstrip(";") for name, body in zip(names, parts[2::2], strict=True)}
+    return {name: _COMMENT.sub("", body).strip().rstrip(";") for name, body in zip(names, parts[2::2], strict=True)}
 
 
 def numbered(statement: str) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Rows to domain types and back, the same for every backend."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -27,6 +27,7 @@ NO_LIMIT = 2**62
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_SPEAKERS = {speaker.value: speaker for speaker in Speaker}
 _encoder = msgspec.json.Encoder()
 _canonical = msgspec.json.Encoder(order="sorted")
 _decode_input = msgspec.json.Decoder(RunInput).decode
@@ -46,7 +47,10 @@ def micros(moment: datetime) -> int:
 
 
 def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
+    seconds, rest = divmod(value, 1_000_000)
+    return (
+        datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest) if rest else datetime.fromtimestamp(seconds, UTC)
+    )
 
 
 def _moment_or_none(value: int | None) -> datetime | None:
@@ -124,6 +128,24 @@ def session_of(row: Row) -> Session:
         last_active_at=moment(row["last_active_at"]),
         closed_at=_moment_or_none(row["closed_at"]),
         closed_reason=row["closed_reason"],
+    )
+
+
+def history_of(newest_first: Sequence[tuple[Any, ...]]) -> tuple[Message, ...]:
+    """The messages of a window, oldest first. Every turn does this twenty times over, so it is kept lean."""
+    return tuple(
+        [
+            Message(
+                id=id,
+                seq=seq,
+                turn=turn,
+                epoch=epoch,
+                role=_SPEAKERS[role],
+                content=content,
+                created_at=moment(created_at),
+            )
+            for id, seq, turn, epoch, role, content, created_at in reversed(newest_first)
+        ]
     )
 
 

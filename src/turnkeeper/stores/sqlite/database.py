@@ -1,9 +1,11 @@
 """One writer for a SQLite file: what waits together is committed together.
 
 SQLite has one writer at a time. Writers that find it taken sleep and try again, which starves some of them. So all
-writes of a process go to one thread that commits everything waiting in one transaction, a savepoint each; and the
-processes on one file queue on lock files before they begin. Reads go through a second connection on the caller's own
-thread: they are short, by index, and hold no statement over an await.
+writes of a process go through one connection that commits everything waiting in one transaction, a savepoint each;
+and the processes on one file queue on lock files before they begin. The statements run on the event loop's own
+thread, where they cost microseconds; only what waits for the disk or for another process, the COMMIT and the lock, is
+handed to a second thread: one hop for a whole batch. Reads go through another connection: they are short, by index,
+and hold no statement over an await.
 """
 
 import asyncio
@@ -14,8 +16,8 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,25 +30,21 @@ sql = Queries(__package__)
 
 MOST_WRITES_IN_A_BATCH = 256
 LONGEST_BATCH_SECONDS = 0.005
+PAGES_BEFORE_A_CHECKPOINT = 4000
 
 T = TypeVar("T")
 Tx = sqlite3.Connection
-_Settled = tuple["asyncio.Future[Any] | Future[Any]", Any, BaseException | None]
 
 
 class _Write:
-    """One piece of work for the writer thread, and whom to tell."""
+    """One piece of work for the next batch, what came of it, and who waits for it."""
 
-    __slots__ = ("future", "loop", "name", "work")
+    __slots__ = ("error", "future", "name", "result", "work")
 
-    def __init__(
-        self,
-        name: str,
-        work: Callable[[Tx], Any],
-        loop: asyncio.AbstractEventLoop | None,
-        future: "asyncio.Future[Any] | Future[Any]",
-    ) -> None:
-        self.name, self.work, self.loop, self.future = name, work, loop, future
+    def __init__(self, name: str, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> None:
+        self.name, self.work, self.future = name, work, future
+        self.result: Any = None
+        self.error: Exception | None = None
 
 
 class SqliteDatabase:
@@ -57,84 +55,232 @@ class SqliteDatabase:
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
         self._probe = probe
-        self._queue: queue.SimpleQueue[_Write | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._reader: sqlite3.Connection | None = None
+        self._waiting: deque[_Write] = deque()
+        self._batch: list[_Write] = []
+        self._is_writing = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._open: _Open | None = None
         self._on_rollback: list[Callable[[], None]] = []
-        self._on_commit: list[Callable[[], None]] = []
-        self.batches = 0
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     async def open(self) -> None:
         try:
             await asyncio.to_thread(self._migrate)
-            self._reader = self._connect()
-            self._reader.execute("PRAGMA query_only = ON")
+            self._open = _Open(
+                loop=asyncio.get_running_loop(),
+                writer=self._connect(),
+                reader=self._connect(),
+                aside=self._connect(),
+                lock=WriterLock(self._path),
+                aside_lock=WriterLock(self._path),
+            )
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"The database {self._path.name!r} cannot be opened: {error}.") from error
-        self._thread = threading.Thread(target=self._write_batches, name="turnkeeper-writer", daemon=True)
-        self._thread.start()
 
     async def close(self) -> None:
-        if self._thread is not None:
-            self._queue.put(None)
-            await asyncio.to_thread(self._thread.join)
-            self._thread = None
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+        """What was handed in is still written."""
+        if self._open is not None:
+            await self._idle.wait()
+            opened, self._open = self._open, None
+            await asyncio.to_thread(opened.close)
 
     async def ping(self) -> None:
         await self.write("ping", lambda _: None)
 
     def on_rollback(self, forget: Callable[[], None]) -> None:
-        """Have `forget` called in the writer thread whenever something that was written is taken back."""
+        """Have `forget` called whenever something that was written is taken back."""
         self._on_rollback.append(forget)
 
-    def on_commit(self, heard: Callable[[], None]) -> None:
-        """Have `heard` called in the writer thread after each commit."""
-        self._on_commit.append(heard)
-
     async def write(self, name: str, work: Callable[[Tx], T]) -> T:
-        """Run `work` in the writer's transaction; returns once it is durable.
+        """Run `work` in the transaction of the next batch; returns once it is durable.
 
         An exception of `work` takes back what it wrote and nothing else. Cancelling the caller does not cancel it.
         """
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._hand_in(_Write(name, work, loop, future))
+        opened = self._opened()
+        future: asyncio.Future[T] = opened.loop.create_future()
+        self._waiting.append(_Write(name, work, future))
+        if not self._is_writing:
+            self._is_writing = True
+            self._idle.clear()
+            opened.loop.call_soon(self._begin)
         return await future
 
-    def write_from_thread(self, name: str, work: Callable[[Tx], T]) -> T:
-        """The same, for a thread without an event loop."""
-        future: Future[T] = Future()
-        self._hand_in(_Write(name, work, None, future))
-        return future.result()
+    def write_aside(self, name: str, work: Callable[[Tx], T]) -> T:
+        """The same by itself, on a connection of its own, for a thread that must not need the event loop."""
+        opened = self._opened()
+        tx = opened.aside
+        self._tell_probe(name, "begun")
+        try:
+            with opened.aside_lock.held():
+                tx.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(tx)
+                    self._tell_probe(name, "written")
+                    tx.execute("COMMIT")
+                except BaseException:
+                    with contextlib.suppress(sqlite3.Error):
+                        tx.execute("ROLLBACK")
+                    raise
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"The database cannot be written: {error}.") from error
+        self._tell_probe(name, "durable")
+        return result
 
     def read(self, statement: str, params: Mapping[str, Any]) -> list[sqlite3.Row]:
         """All rows at once, from the newest durable state."""
-        if self._reader is None:
-            raise StoreUnavailable("The database is closed.")
         try:
-            return self._reader.execute(statement, params).fetchall()
+            return self._opened().reader.execute(statement, params).fetchall()
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"The database cannot be read: {error}.") from error
+
+    def read_values(self, statement: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
+        """The same as plain tuples in the order of the statement's columns, for many rows at once."""
+        try:
+            cursor = self._opened().reader.cursor()
+            cursor.row_factory = None
+            return cursor.execute(statement, params).fetchall()
         except sqlite3.Error as error:
             raise StoreUnavailable(f"The database cannot be read: {error}.") from error
 
     def data_version(self) -> int:
-        """A number that changes whenever another connection has committed; costs no system call to speak of."""
+        """A number that changes whenever another connection has committed."""
         return int(self.read("PRAGMA data_version", {})[0][0])
 
     def clock(self) -> int:
         """The clock by which leases go: the machine's own, which all processes on this file share."""
         return time.time_ns() // 1000
 
-    def _hand_in(self, write: _Write) -> None:
-        if self._thread is None:
+    # --- one batch: begin, perform, commit, settle
+
+    def _begin(self) -> None:
+        """Get the lock; where another process has it, wait for it in the second thread."""
+        opened = self._opened()
+        try:
+            if opened.lock.try_to_take():
+                opened.writer.execute("BEGIN IMMEDIATE")
+                self._perform_batch()
+                return
+        except sqlite3.OperationalError:
+            opened.lock.release()
+        except (sqlite3.Error, OSError) as error:
+            self._fail_everything(error)
+            return
+        opened.aside_thread.do(self._begin_patiently, self._begun)
+
+    def _begin_patiently(self) -> None:
+        opened = self._opened()
+        opened.lock.take()
+        try:
+            opened.writer.execute(f"PRAGMA busy_timeout = {int(self._busy_seconds * 1000)}")
+            opened.writer.execute("BEGIN IMMEDIATE")
+            opened.writer.execute("PRAGMA busy_timeout = 0")
+        except BaseException:
+            opened.lock.release()
+            raise
+
+    def _begun(self, error: Exception | None) -> None:
+        if error is not None:
+            self._fail_everything(error)
+        else:
+            self._perform_batch()
+
+    def _perform_batch(self) -> None:
+        opened, began = self._opened(), time.monotonic()
+        error: Exception | None = None
+        while self._waiting and len(self._batch) < MOST_WRITES_IN_A_BATCH:
+            write = self._waiting.popleft()
+            self._batch.append(write)
+            try:
+                self._perform(opened.writer, write)
+            except sqlite3.Error as broken:
+                # Out of space and the like: nothing of this batch can be kept.
+                error = broken
+                break
+            if time.monotonic() - began > LONGEST_BATCH_SECONDS:
+                break
+        if error is None:
+            opened.aside_thread.do(self._commit, self._settle)
+        else:
+            opened.aside_thread.do(self._take_back, lambda unwound: self._settle(unwound or error))
+
+    def _perform(self, tx: Tx, write: _Write) -> None:
+        self._tell_probe(write.name, "begun")
+        tx.execute("SAVEPOINT one")
+        try:
+            write.result = write.work(tx)
+        except sqlite3.OperationalError:
+            raise
+        except Exception as error:
+            tx.execute("ROLLBACK TO one")
+            write.error = error
+            self._forget()
+        else:
+            self._tell_probe(write.name, "written")
+        tx.execute("RELEASE one")
+
+    def _commit(self) -> None:
+        opened = self._opened()
+        try:
+            opened.writer.execute("COMMIT")
+        except BaseException:
+            self._roll_back(opened.writer)
+            raise
+        finally:
+            opened.lock.release()
+
+    def _take_back(self) -> None:
+        opened = self._opened()
+        try:
+            self._roll_back(opened.writer)
+        finally:
+            opened.lock.release()
+
+    def _roll_back(self, tx: Tx) -> None:
+        if tx.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                tx.execute("ROLLBACK")
+
+    def _settle(self, error: Exception | None) -> None:
+        """Only now, when the batch is durable or surely is not, is anyone told."""
+        batch, self._batch = self._batch, []
+        if error is not None:
+            self._forget()
+        for write in batch:
+            if error is None and write.error is None:
+                self._tell_probe(write.name, "durable")
+            failure = write.error if error is None else _unavailable(error)
+            if write.future.done():
+                continue
+            if failure is None:
+                write.future.set_result(write.result)
+            else:
+                write.future.set_exception(failure)
+        if self._waiting:
+            self._opened().loop.call_soon(self._begin)
+        else:
+            self._is_writing = False
+            self._idle.set()
+
+    def _fail_everything(self, error: Exception) -> None:
+        """The transaction did not even begin."""
+        self._batch.extend(self._waiting)
+        self._waiting.clear()
+        self._settle(error)
+
+    def _forget(self) -> None:
+        for forget in self._on_rollback:
+            forget()
+
+    def _tell_probe(self, write: str, moment: str) -> None:
+        if self._probe is not None:
+            self._probe(write, moment)
+
+    # --- connections and schema
+
+    def _opened(self) -> "_Open":
+        if self._open is None:
             raise StoreUnavailable("The database is closed.")
-        self._queue.put(write)
+        return self._open
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -147,11 +293,13 @@ class SqliteDatabase:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_A_CHECKPOINT}")
         return connection
 
     def _migrate(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with WriterLock(self._path) as lock, contextlib.closing(self._connect()) as tx, lock.held():
+        lock = WriterLock(self._path)
+        with contextlib.closing(lock), contextlib.closing(self._connect()) as tx, lock.held():
             tx.execute("BEGIN IMMEDIATE")
             try:
                 self._bring_up_to_date(tx)
@@ -178,107 +326,71 @@ class SqliteDatabase:
                 (migration.number, migration.name, migration.checksum, self.clock()),
             )
 
-    def _write_batches(self) -> None:
-        connection: sqlite3.Connection | None = None
-        with WriterLock(self._path) as lock:
-            while (first := self._queue.get()) is not None:
-                try:
-                    connection = connection or self._connect()
-                    self._commit_batch(connection, lock, first)
-                except (sqlite3.Error, OSError) as error:
-                    # The file may be gone or replaced: start from a new connection next time.
-                    self._settle([(first, None, StoreUnavailable(f"The database cannot be opened: {error}."))])
-            if connection is not None:
-                connection.close()
 
-    def _commit_batch(self, tx: Tx, lock: "WriterLock", first: _Write) -> None:
-        """Write what waits, commit it with one sync, and only then tell anyone."""
-        taken = [first]
-        try:
-            with lock.held():
-                tx.execute("BEGIN IMMEDIATE")
-                results = [self._perform(tx, first)]
-                for write in self._waiting():
-                    taken.append(write)
-                    results.append(self._perform(tx, write))
-                tx.execute("COMMIT")
-        except (sqlite3.Error, OSError) as error:
-            self._take_back(tx)
-            lost = StoreUnavailable(f"The database cannot be written: {error}.")
-            results = [(write, None, lost) for write in taken]
-        else:
-            self.batches += 1
-            for heard in self._on_commit:
-                heard()
-            if self._probe is not None:
-                for write, _, _ in results:
-                    self._probe(write.name, "durable")
-        self._settle(results)
+class _Open:
+    """What an open database holds: connections, locks, and the thread that waits for disk and neighbours."""
 
-    def _waiting(self) -> Iterator[_Write]:
-        began = time.monotonic()
-        for _ in range(MOST_WRITES_IN_A_BATCH - 1):
-            if time.monotonic() - began > LONGEST_BATCH_SECONDS:
-                return
+    def __init__(
+        self,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        writer: sqlite3.Connection,
+        reader: sqlite3.Connection,
+        aside: sqlite3.Connection,
+        lock: "WriterLock",
+        aside_lock: "WriterLock",
+    ) -> None:
+        self.loop, self.writer, self.reader, self.aside = loop, writer, reader, aside
+        self.lock, self.aside_lock = lock, aside_lock
+        self.aside_thread = _AsideThread(loop)
+        # The loop never waits for a neighbour: a busy file is waited for in the second thread.
+        writer.execute("PRAGMA busy_timeout = 0")
+        reader.execute("PRAGMA query_only = ON")
+
+    def close(self) -> None:
+        self.aside_thread.close()
+        for connection in (self.reader, self.aside, self.writer):
+            connection.close()
+        self.lock.close()
+        self.aside_lock.close()
+
+
+class _AsideThread:
+    """Does one thing at a time beside the event loop, and tells the loop when it is done."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], None], Callable[[Exception | None], None]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._work, name="turnkeeper-commit", daemon=True)
+        self._thread.start()
+
+    def do(self, work: Callable[[], None], then: Callable[[Exception | None], None]) -> None:
+        self._jobs.put((work, then))
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            work, then = job
+            error: Exception | None = None
             try:
-                write = self._queue.get_nowait()
-            except queue.Empty:
-                return
-            if write is None:
-                self._queue.put(None)
-                return
-            yield write
-
-    def _perform(self, tx: Tx, write: _Write) -> tuple[_Write, Any, BaseException | None]:
-        if self._probe is not None:
-            self._probe(write.name, "begun")
-        tx.execute("SAVEPOINT one")
-        try:
-            result = write.work(tx)
-        except Exception as error:
-            # Out of space and the like end the whole transaction: that is for the batch to handle.
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            tx.execute("ROLLBACK TO one")
-            tx.execute("RELEASE one")
-            for forget in self._on_rollback:
-                forget()
-            return write, None, error
-        tx.execute("RELEASE one")
-        if self._probe is not None:
-            self._probe(write.name, "written")
-        return write, result, None
-
-    def _take_back(self, tx: Tx) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            if tx.in_transaction:
-                tx.execute("ROLLBACK")
-        for forget in self._on_rollback:
-            forget()
-
-    def _settle(self, results: list[tuple[_Write, Any, BaseException | None]]) -> None:
-        """Tell each caller, waking every event loop once."""
-        by_loop: dict[asyncio.AbstractEventLoop, list[_Settled]] = {}
-        for write, result, error in results:
-            if write.loop is not None:
-                by_loop.setdefault(write.loop, []).append((write.future, result, error))
-            elif error is not None:
-                write.future.set_exception(error)
-            else:
-                write.future.set_result(result)
-        for loop, settled in by_loop.items():
+                work()
+            except Exception as raised:
+                error = raised
             with contextlib.suppress(RuntimeError):  # The loop is closed: nobody is left to be told.
-                loop.call_soon_threadsafe(_resolve, settled)
+                self._loop.call_soon_threadsafe(then, error)
 
 
-def _resolve(settled: list[_Settled]) -> None:
-    for future, result, error in settled:
-        if future.done():
-            continue
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
+def _unavailable(error: Exception) -> StoreUnavailable:
+    if isinstance(error, StoreUnavailable):
+        return error
+    unavailable = StoreUnavailable(f"The database cannot be written: {error}.")
+    unavailable.__cause__ = error
+    return unavailable
 
 
 def _run_script(tx: Tx, script: str) -> None:
@@ -300,24 +412,40 @@ class WriterLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._paths = (path.with_name(f"{path.name}-turnstile"), path.with_name(f"{path.name}-writer"))
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._turnstile = os.open(path.with_name(f"{path.name}-turnstile"), flags, 0o600)
+        self._writer = os.open(path.with_name(f"{path.name}-writer"), flags, 0o600)
 
-    def __enter__(self) -> "WriterLock":
-        self._turnstile, self._writer = (
-            os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) for path in self._paths
-        )
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         os.close(self._turnstile)
         os.close(self._writer)
 
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def take(self) -> None:
         fcntl.flock(self._turnstile, fcntl.LOCK_EX)
         fcntl.flock(self._writer, fcntl.LOCK_EX)
         fcntl.flock(self._turnstile, fcntl.LOCK_UN)
+
+    def try_to_take(self) -> bool:
+        """Take it if nobody has it and nobody stands in the turnstile."""
+        try:
+            fcntl.flock(self._turnstile, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        try:
+            fcntl.flock(self._writer, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            fcntl.flock(self._turnstile, fcntl.LOCK_UN)
+        return True
+
+    def release(self) -> None:
+        fcntl.flock(self._writer, fcntl.LOCK_UN)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        self.take()
         try:
             yield
         finally:
-            fcntl.flock(self._writer, fcntl.LOCK_UN)
+            self.release()

@@ -21,7 +21,8 @@ SELECT s.*, t.state
  WHERE s.tenant = :tenant AND s.id = :session_id;
 
 -- name: newest_messages
-SELECT * FROM messages
+-- The columns in the order in which they are unpacked.
+SELECT id, seq, turn, epoch, role, content, created_at FROM messages
  WHERE tenant = :tenant AND session_id = :session_id AND seq >= :first_seq
  ORDER BY seq DESC LIMIT :window;
 

@@ -89,14 +89,19 @@ class SqliteRuns:
         if not idle and lease["waiting"] >= intake.queue_limit:
             raise QueueFull(run.session_id, waiting=lease["waiting"])
 
-        numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}
-        run = replace(run, agent=agent, **numbers)
+        changes: dict[str, Any] = {
+            "agent": agent,
+            "queue_no": lease["last_queue_no"] + 1,
+            "feed_no": lease["last_feed_no"] + 1,
+        }
         taken = None
         if idle and agent in intake.agents:
             taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
-            run = run.taken(taken.fence, run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
+            retry_safe = intake.agents[agent].retry_safe
+            run = run.taken(taken.fence, run.accepted_at, retry_safe=retry_safe, **changes)
             tx.execute(sql.take_lease_at_intake, self._taking_params(taken))
         else:
+            run = replace(run, **changes)
             tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
         if run.custody is Custody.ENGINE:
             now = rows.micros(run.accepted_at)
@@ -129,9 +134,8 @@ class SqliteRuns:
         answered = self._checkpoint(tx, run).answered(intake.answer_text)
         at = intake.run.accepted_at
         idle = lease["holder"] is None and lease["waiting"] == 0
-        run = replace(
-            run, status=RunStatus.QUEUED, queue_no=lease["last_queue_no"] + 1, wait_until=intake.run.wait_until
-        )
+        queue_no = lease["last_queue_no"] + 1
+        run = replace(run, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=intake.run.wait_until)
         taken = None
         if idle and run.agent in intake.agents:
             taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
@@ -223,7 +227,7 @@ class SqliteRuns:
             end_unheld_run(tx, run, RunStatus.TIMED_OUT, at, WAITED_TOO_LONG)
 
     def renew(self, leases: Sequence[Lease], *, lease_seconds: float) -> Sequence[Lease]:
-        return self._database.write_from_thread("renew", lambda tx: self._renew(tx, leases, lease_seconds))
+        return self._database.write_aside("renew", lambda tx: self._renew(tx, leases, lease_seconds))
 
     def _renew(self, tx: Tx, leases: Sequence[Lease], lease_seconds: float) -> Sequence[Lease]:
         until = self._database.clock() + int(lease_seconds * 1e6)

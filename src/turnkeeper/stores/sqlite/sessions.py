@@ -29,11 +29,11 @@ class SqliteSessions:
             raise SessionNotFound(session_id)
         session = rows.session_of(found[0])
         place = {"tenant": tenant, "session_id": session_id, "first_seq": session.epoch.first_seq, "window": window}
-        newest = self._database.read(sql.newest_messages, place)
+        newest = self._database.read_values(sql.newest_messages, place)
         state = found[0]["state"]
         return Conversation(
             session=session,
-            history=tuple(rows.message_of(row) for row in reversed(newest)),
+            history=rows.history_of(newest),
             state=rows.from_json(state) if state else {},
         )
 
