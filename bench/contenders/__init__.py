@@ -106,7 +106,11 @@ _ENTRIES = (
         needs=("asyncpg",),
     ),
     Entry(
-        name="postgres:store", title="turnkeeper, store only", module="ours", kind="OurStoreOnPostgres", needs=("asyncpg",)
+        name="postgres:store",
+        title="turnkeeper, store only",
+        module="ours",
+        kind="OurStoreOnPostgres",
+        needs=("asyncpg",),
     ),
     Entry(
         name="postgres:turnkeeper", title="turnkeeper", module="ours", kind="OurKeeperOnPostgres", needs=("asyncpg",)

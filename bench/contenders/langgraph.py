@@ -17,17 +17,16 @@ def _graph(saver: Any) -> Any:
     graph = import_module("langgraph.graph")
     messages = import_module("langchain_core.messages")
 
-    # The functional form: annotations of a class body would be looked up in this module.
-    conversation = TypedDict(  # type: ignore[operator]
-        "conversation",
-        {"messages": Annotated[list[Any], graph.message.add_messages], "counter": int, "notes": str},
-    )
+    class Conversation(TypedDict):
+        messages: Annotated[list[Any], graph.message.add_messages]
+        counter: int
+        notes: str
 
     def answer(state: dict[str, Any]) -> dict[str, Any]:
         said = messages.AIMessage(answer_to(state["messages"][-1].content))
         return {"messages": [said], **state_after(state.get("counter", 0))}
 
-    builder = graph.StateGraph(conversation)
+    builder = graph.StateGraph(Conversation)
     builder.add_node("answer", answer)
     builder.add_edge(graph.START, "answer")
     builder.add_edge("answer", graph.END)

@@ -39,7 +39,8 @@ INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, c
 VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)
 """
 _TURN = """
-INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
+INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
+                   committed_at)
 VALUES (?, ?, ?, ?, 1, ?, ?, ?, 'done', ?, ?)
 """
 _RUN = """
