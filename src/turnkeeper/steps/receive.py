@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from turnkeeper.custody.client import carried_of
 from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
@@ -168,4 +169,15 @@ def _check_combination(
         if double_text is not None:
             faults.add("double_text", "a session in client custody has no queue")
         if inbound.carried is not None:
-            _check_object("carried", inbound.carried, most_bytes, faults)
+            _check_carried(inbound.carried, most_bytes, faults)
+
+
+def _check_carried(carried: Any, most_bytes: int, faults: _Faults) -> None:
+    """A state that no reply gave out is refused here, before a run begins with it."""
+    known = len(faults)
+    _check_object("carried", carried, most_bytes, faults)
+    if len(faults) == known:
+        try:
+            carried_of(carried)
+        except EnvelopeInvalid as error:
+            faults.add("carried", error.detail)
