@@ -5,6 +5,7 @@ The server leaves a note next to its SQLite file that only its own user can read
 
 import contextlib
 import json
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from turnkeeper.cli.audit import local_file_of
 from turnkeeper.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +35,24 @@ def announced(note: Path | None, server: LocalServer | None) -> Iterator[None]:
     if note is None or server is None:
         yield
         return
-    fresh = note.with_name(f"{note.name}.{server.pid}")
-    # Made by us with these rights: a file that lies there already may belong to somebody else.
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(asdict(server), file)
-    fresh.replace(note)
+    try:
+        _leave(note, server)
+    except OSError as error:
+        log.warning("no note for local clients", extra={"reason": error.strerror})
     try:
         yield
     finally:
         if found_at(note) == server:
             note.unlink(missing_ok=True)
+
+
+def _leave(note: Path, server: LocalServer) -> None:
+    fresh = note.with_name(f"{note.name}.{server.pid}")
+    # Made by us with these rights: a file that lies there already may belong to somebody else.
+    fresh.unlink(missing_ok=True)
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(asdict(server), file)
+    fresh.replace(note)
 
 
 def found_at(note: Path | None) -> LocalServer | None:

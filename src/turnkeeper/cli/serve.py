@@ -1,6 +1,7 @@
 """Starting the server: from flags to a listening socket, with a plain word for whatever is in the way."""
 
 import asyncio
+import contextlib
 import errno
 import importlib
 import os
@@ -78,7 +79,10 @@ def _run(
         LocalServer(url=url, token=token, pid=os.getpid()) if token and is_loopback(bound.getsockname()[0]) else None
     )
 
+    note = contextlib.ExitStack()
+
     def when_ready() -> None:
+        note.enter_context(announced(note_of(settings), local))
         # The line that programs look for comes first and stays as it is.
         print(f"Listening on {url}", flush=True)
         if demo:
@@ -88,7 +92,7 @@ def _run(
         elif made_token is not None:
             print(f"Open {url}/#token={made_token}", flush=True)
 
-    with announced(note_of(settings), local), asyncio.Runner(loop_factory=_new_loop()) as runner:
+    with note, asyncio.Runner(loop_factory=_new_loop()) as runner:
         runner.run(listen(keeper, identities, bound, when_ready=when_ready))
     return 0
 
@@ -108,7 +112,7 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
         "database": wanted.database,
         "token": wanted.token,
         "identities": None if wanted.identities is None else str(wanted.identities),
-        "default_agent": agents[0][0] if agents else None,
+        "default_agent": agents[0][0] if agents and "TURNKEEPER_DEFAULT_AGENT" not in os.environ else None,
     }
     try:
         settings = settings_from(os.environ, **given)

@@ -15,7 +15,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing, first_of, gone
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
-from turnkeeper.server.openapi import TALKING, event_stream, problems
+from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.sse import Stream
 from turnkeeper.server.wire import AnswerIn, ChatIn, ChatOut
 
@@ -29,7 +29,7 @@ IdempotencyKey = Annotated[str | None, Header(description="The same as `request_
     name="chat",
     response_model=ChatOut,
     response_model_exclude_none=True,
-    responses={**event_stream(ChatOut), **problems(*TALKING)},
+    responses={**event_stream(ChatOut), **problems(*WITH_BODY, *TALKING)},
 )
 async def chat(
     request: Request,
@@ -94,7 +94,7 @@ async def chat(
     tags=["runs"],
     response_model=ChatOut,
     response_model_exclude_none=True,
-    responses=problems(*TALKING),
+    responses=problems(*WITH_BODY, *TALKING),
 )
 async def answer(
     run_id: str,

@@ -30,7 +30,6 @@ MOST_NAME_CHARS = 100
 
 def problem_of(error: TurnkeeperError, exchange: Exchange) -> dict[str, Any]:
     problem: dict[str, Any] = {
-        **error.facts,
         "type": f"urn:turnkeeper:problem:{error.code}",
         "title": error.title,
         "status": error.http_status,
@@ -46,7 +45,7 @@ def problem_of(error: TurnkeeperError, exchange: Exchange) -> dict[str, Any]:
         problem["retry_after_ms"] = error.retry_after_ms
     if error.details:
         problem["details"] = list(error.details)
-    return problem
+    return {**problem, **{name: fact for name, fact in error.facts.items() if name not in problem}}
 
 
 def problem_response(

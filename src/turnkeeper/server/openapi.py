@@ -11,6 +11,7 @@ from turnkeeper.server.errors import PROBLEM
 from turnkeeper.server.wire import FrameOut, Problem
 
 EVERYWHERE = (
+    errors.MalformedRequest,
     errors.EnvelopeInvalid,
     errors.NotAuthenticated,
     errors.TokenExpired,
@@ -41,7 +42,7 @@ Responses = dict[int | str, dict[str, Any]]
 
 def problems(*kinds: type[errors.TurnkeeperError]) -> Responses:
     """The problem responses of a route: those named, and those that every route may give."""
-    return _by_status(*EVERYWHERE, *WITH_BODY, *kinds)
+    return _by_status(*EVERYWHERE, *kinds)
 
 
 def problems_of_readiness() -> Responses:

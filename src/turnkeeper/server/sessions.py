@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from turnkeeper.errors import (
+    AgentNotFound,
     InvalidTransition,
     NotAllowed,
     SessionClosed,
@@ -19,7 +20,7 @@ from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.errors import invalid_header
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
-from turnkeeper.server.openapi import TALKING, event_stream, problems
+from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.sse import LARGEST_NO, ResumeAfter, Stream
 from turnkeeper.server.wire import ChatOut, Id, MessageOut, Page, RunOut, SessionIn, SessionOut, page_of
 
@@ -30,7 +31,13 @@ IdCursor = Annotated[Id | None, Query(description="`next` of the page before.")]
 NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` of the page before.")]
 
 
-@router.post("", name="create", status_code=201, response_model=SessionOut, responses=problems(NotAllowed))
+@router.post(
+    "",
+    name="create",
+    status_code=201,
+    response_model=SessionOut,
+    responses=problems(*WITH_BODY, NotAllowed, AgentNotFound),
+)
 async def create_session(
     request: Request, response: Response, keeper: Keeper, caller: Caller, body: SessionIn | None = None
 ) -> SessionOut:
@@ -44,9 +51,7 @@ async def create_session(
     return SessionOut.of(session)
 
 
-@router.get(
-    "", name="list_sessions", response_model=Page[SessionOut], response_model_exclude_none=False, responses=problems()
-)
+@router.get("", name="list_sessions", response_model=Page[SessionOut], responses=problems())
 async def list_sessions(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[SessionOut]:
     """One's own sessions, newest first; owner and admin see all of their tenant."""
     found = await keeper.sessions(principal=caller, before=cursor, limit=limit + 1)

@@ -250,7 +250,7 @@ class Page(Outbound, Generic[Item]):
     """Ask for the rest with `?cursor=` and what `next` says; without `next` this is the last page."""
 
     items: list[Item]
-    next: str | None = None
+    next: str | None = Field(default=None, exclude_if=lambda cursor: cursor is None)
 
 
 class Health(Outbound):

@@ -1,0 +1,45 @@
+"""Agents that the test servers are started with.
+
+A gate is a file: the agent says that it got there, and waits for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from turnkeeper import AgentTurn
+
+PIECE = 2_100
+"""More than a delta holds, so that every piece of the streamer is one of its own."""
+
+
+async def gated(turn: AgentTurn) -> str:
+    """Answers once its gate is open."""
+    await _pass(turn)
+    return f"Passed with {turn.text!r}."
+
+
+async def streamer(turn: AgentTurn) -> AsyncIterator[str]:
+    """Says as many pieces as it is asked for, and waits at its gate before the last one."""
+    pieces = int(turn.params.get("pieces", 3))
+    for number in range(pieces):
+        if number == pieces - 1:
+            await _pass(turn)
+        yield f"{number:04d}" + "." * (PIECE - 4)
+
+
+async def failing(turn: AgentTurn) -> str:
+    raise RuntimeError(f"secret words of {turn.text}")
+
+
+async def asking(turn: AgentTurn) -> str:
+    return f"A table for {await turn.ask('For how many?')}."
+
+
+async def _pass(turn: AgentTurn) -> None:
+    gate = turn.params.get("gate")
+    if gate is None:
+        return
+    Path(f"{gate}.reached").touch()
+    while not Path(gate).exists():  # noqa: ASYNC110  # opened by another process
+        await asyncio.sleep(0.005)

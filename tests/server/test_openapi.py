@@ -1,0 +1,91 @@
+"""The OpenAPI document tells the truth."""
+
+from typing import Any
+
+import pytest
+
+from tests.server.conftest import House
+from tests.server.process import Api
+
+
+@pytest.fixture
+def document(house: House) -> dict[str, Any]:
+    read: dict[str, Any] = house.api(None).client.get("/openapi.json").json()
+    return read
+
+
+def test_every_route_is_in_it(document: dict[str, Any]) -> None:
+    routes = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+
+    assert routes == {
+        "POST /api/v1/chat",
+        "POST /api/v1/sessions",
+        "GET /api/v1/sessions",
+        "GET /api/v1/sessions/{session_id}",
+        "POST /api/v1/sessions/{session_id}/close",
+        "POST /api/v1/sessions/{session_id}/reset",
+        "GET /api/v1/sessions/{session_id}/messages",
+        "GET /api/v1/sessions/{session_id}/runs",
+        "GET /api/v1/sessions/{session_id}/feed",
+        "GET /api/v1/runs/{run_id}",
+        "GET /api/v1/runs/{run_id}/feed",
+        "GET /api/v1/runs/{run_id}/explanation",
+        "POST /api/v1/runs/{run_id}/cancel",
+        "POST /api/v1/runs/{run_id}/answer",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /",
+    }
+    assert document["openapi"].startswith("3.1")
+
+
+def test_every_route_of_the_api_tells_its_problems(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            errors = {status: told for status, told in operation["responses"].items() if status >= "400"}
+            if path.startswith("/api/"):
+                assert {"400", "401", "422", "500", "503"} <= errors.keys(), path
+                assert operation["security"] == [{"HTTPBearer": []}]
+            for told in errors.values():
+                assert list(told["content"]) == ["application/problem+json"], path
+                assert told["content"]["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
+
+
+def test_every_reference_in_it_leads_somewhere(document: dict[str, Any]) -> None:
+    for reference in references_in(document):
+        found: Any = document
+        for part in reference.removeprefix("#/").split("/"):
+            found = found[part]
+
+
+def test_the_body_of_a_chat_is_described(document: dict[str, Any]) -> None:
+    body = document["paths"]["/api/v1/chat"]["post"]["requestBody"]
+    shape = document["components"]["schemas"]["ChatIn"]
+
+    assert body["required"] is True
+    assert body["content"]["application/json"]["schema"]["$ref"].endswith("/ChatIn")
+    assert shape["required"] == ["message"]
+    assert shape["additionalProperties"] is False
+    assert {"session_id", "stream", "params", "request_id", "answers", "custody"} <= shape["properties"].keys()
+
+
+def test_the_house_answers_without_a_token(house: House) -> None:
+    stranger = house.api(None).client
+
+    assert stranger.get("/healthz").json()["status"] == "alive"
+    assert stranger.get("/readyz").json()["status"] == "ready"
+    assert stranger.get("/").headers["content-security-policy"] == "default-src 'none'"
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc"])
+def test_no_page_loads_from_a_third_party(ben: Api, path: str) -> None:
+    assert ben.client.get(path).status_code == 404
+
+
+def references_in(part: Any) -> list[str]:
+    if isinstance(part, dict):
+        own = [part["$ref"]] if isinstance(part.get("$ref"), str) else []
+        return own + [found for value in part.values() for found in references_in(value)]
+    if isinstance(part, list):
+        return [found for value in part for found in references_in(value)]
+    return []

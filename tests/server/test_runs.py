@@ -1,0 +1,65 @@
+"""Runs over HTTP."""
+
+import threading
+from pathlib import Path
+
+from tests.server.process import Api, wait_for
+
+
+def test_a_run_tells_its_answer_and_why(ben: Api) -> None:
+    reply = ben.chat("Hello")
+
+    run = ben.get(f"/runs/{reply['run_id']}").json()
+    explanation = ben.get(f"/runs/{reply['run_id']}/explanation").json()
+
+    assert (run["status"], run["turn"], run["text"]) == ("completed", 1, reply["text"])
+    assert [stage["name"] for stage in explanation["stages"]][:4] == [
+        "open_session",
+        "reset",
+        "materialize",
+        "hand_off",
+    ]
+    assert len(explanation["graph"]["nodes"]) == len(explanation["stages"])
+    assert explanation["partial"] is False
+
+
+def test_a_failed_run_is_explained_too(ben: Api) -> None:
+    run_id = ben.post("/chat", {"message": "boo", "agent": "failing"}).json()["run_id"]
+
+    explanation = ben.get(f"/runs/{run_id}/explanation").json()
+
+    assert (explanation["status"], explanation["error"]["code"]) == ("failed", "agent_failed")
+
+
+def test_a_run_is_cancelled_wherever_it_is(ben: Api, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    session_id = ben.post("/sessions", {"agent": "gated"}).json()["id"]
+    refused = []
+    body = {"message": "Hi", "session_id": session_id, "params": {"gate": str(gate)}}
+    caller = threading.Thread(target=lambda: refused.append(ben.post("/chat", body)))
+    caller.start()
+    wait_for(f"{gate}.reached")
+    run_id = ben.get(f"/sessions/{session_id}/runs").json()["items"][0]["id"]
+    open_explanation = ben.get(f"/runs/{run_id}/explanation").json()
+
+    cancelled = ben.post(f"/runs/{run_id}/cancel")
+
+    caller.join()
+    assert cancelled.status_code == 202
+    assert (refused[0].status_code, refused[0].json()["code"]) == (409, "run_cancelled")
+    assert ben.get(f"/runs/{run_id}").json()["status"] == "cancelled"
+    assert ben.get(f"/sessions/{session_id}").json()["turns"] == 0
+    assert (open_explanation["status"], open_explanation["partial"]) == ("running", True)
+
+
+def test_another_tenants_run_does_not_exist(ben: Api, gus: Api) -> None:
+    run_id = gus.chat("Mine")["run_id"]
+
+    for response in (
+        ben.get(f"/runs/{run_id}"),
+        ben.get(f"/runs/{run_id}/feed"),
+        ben.get(f"/runs/{run_id}/explanation"),
+        ben.post(f"/runs/{run_id}/cancel"),
+        ben.post(f"/runs/{run_id}/answer", {"message": "four"}),
+    ):
+        assert (response.status_code, response.json()["code"]) == (404, "run_not_found")

@@ -1,0 +1,151 @@
+"""Sessions over HTTP."""
+
+from tests.server.conftest import House
+from tests.server.process import Api
+
+
+def test_a_session_is_begun_read_and_listed(ben: Api) -> None:
+    begun = ben.post("/sessions", {"title": "Tea"})
+
+    session = begun.json()
+    read = ben.client.get(begun.headers["location"])
+    assert begun.status_code == 201
+    assert read.json() == session
+    assert read.headers["etag"] == begun.headers["etag"] == '"1"'
+    assert session["title"] == "Tea"
+    assert {name: session[name] for name in ("status", "revision", "version", "turns", "epoch")} == {
+        "status": "active",
+        "revision": 0,
+        "version": 1,
+        "turns": 0,
+        "epoch": 1,
+    }
+    assert ben.get("/sessions").json()["items"][0] == session
+
+
+def test_a_session_needs_nothing_to_begin(ben: Api) -> None:
+    assert ben.post("/sessions").status_code == 201
+    assert ben.post("/sessions", {}).status_code == 201
+
+
+def test_sessions_come_in_pages_newest_first(gus: Api) -> None:
+    made = [gus.post("/sessions").json()["id"] for _ in range(5)]
+
+    seen: list[str] = []
+    page = gus.get("/sessions?limit=2").json()
+    while len(seen) < 5:
+        seen += [session["id"] for session in page["items"]]
+        page = gus.get("/sessions", params={"limit": 2, "cursor": page.get("next", seen[-1])}).json()
+
+    assert seen[:5] == made[::-1]
+
+
+def test_the_last_page_has_no_next(house: House) -> None:
+    cora = house.api("cora")
+    cora.post("/sessions")
+
+    page = cora.get("/sessions").json()
+
+    assert "next" not in page
+
+
+def test_messages_come_in_pages_in_order(ben: Api) -> None:
+    session_id = ben.chat("one")["session_id"]
+    ben.chat("two", session_id=session_id)
+
+    first = ben.get(f"/sessions/{session_id}/messages?limit=3").json()
+    second = ben.get(f"/sessions/{session_id}/messages", params={"limit": 3, "cursor": first["next"]}).json()
+
+    messages = first["items"] + second["items"]
+    assert [message["seq"] for message in messages] == [1, 2, 3, 4]
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 2
+    assert messages[2]["content"] == "two"
+    assert set(messages[0]) == {"id", "seq", "turn", "epoch", "role", "content", "created_at"}
+    assert "next" not in second
+
+
+def test_runs_come_in_pages_newest_first(ben: Api) -> None:
+    session_id = ben.chat("one")["session_id"]
+    ben.chat("two", session_id=session_id)
+    last = ben.chat("three", session_id=session_id)
+
+    first = ben.get(f"/sessions/{session_id}/runs?limit=2").json()
+    second = ben.get(f"/sessions/{session_id}/runs", params={"cursor": first["next"]}).json()
+
+    assert [run["turn"] for run in first["items"] + second["items"]] == [3, 2, 1]
+    assert first["items"][0]["id"] == last["run_id"]
+
+
+def test_a_closed_session_can_be_read_but_takes_no_message(ben: Api) -> None:
+    session_id = ben.chat("Hello")["session_id"]
+
+    closed = ben.post(f"/sessions/{session_id}/close")
+    refused = ben.post("/chat", {"message": "Still there?", "session_id": session_id})
+
+    assert (closed.status_code, closed.json()["status"]) == (200, "closed")
+    assert (refused.status_code, refused.json()["code"]) == (409, "session_closed")
+    assert len(ben.get(f"/sessions/{session_id}/messages").json()["items"]) == 2
+
+
+def test_a_session_is_closed_once(ben: Api) -> None:
+    session_id = ben.post("/sessions").json()["id"]
+    ben.post(f"/sessions/{session_id}/close")
+
+    again = ben.post(f"/sessions/{session_id}/close")
+
+    assert (again.status_code, again.json()["code"]) == (409, "invalid_transition")
+
+
+def test_settings_that_were_changed_meanwhile_are_not_changed_again(ben: Api) -> None:
+    session_id = ben.post("/sessions").json()["id"]
+
+    refused = ben.post(f"/sessions/{session_id}/close", headers={"If-Match": '"7"'})
+    closed = ben.post(f"/sessions/{session_id}/close", headers={"If-Match": '"1"'})
+
+    assert (refused.status_code, refused.json()["code"]) == (412, "version_moved")
+    assert refused.json()["version"] == 1
+    assert (closed.status_code, closed.headers["etag"]) == (200, '"2"')
+
+
+def test_a_reset_begins_a_new_epoch(ben: Api) -> None:
+    session_id = ben.chat("remember milk")["session_id"]
+
+    reset = ben.post(f"/sessions/{session_id}/reset")
+    reply = ben.chat("What did I say?", session_id=session_id)
+
+    assert reset.json()["status"] == "completed"
+    assert reply["text"] == "You have not asked me to remember anything yet."
+    assert ben.get(f"/sessions/{session_id}").json()["epoch"] == 2
+
+
+def test_another_members_session_does_not_exist(house: House, ben: Api) -> None:
+    session_id = house.api("cora").chat("Mine")["session_id"]
+
+    for path in ("", "/messages", "/runs", "/feed"):
+        refused = ben.get(f"/sessions/{session_id}{path}")
+        assert (refused.status_code, refused.json()["code"]) == (404, "session_not_found")
+    for path in ("close", "reset"):
+        refused = ben.post(f"/sessions/{session_id}/{path}")
+        assert (refused.status_code, refused.json()["code"]) == (404, "session_not_found")
+    refused = ben.post("/chat", {"message": "Hi", "session_id": session_id, "on_missing": "error"})
+    assert (refused.status_code, refused.json()["code"]) == (404, "session_not_found")
+
+
+def test_the_owner_of_a_tenant_sees_its_sessions_and_no_others(ada: Api, ben: Api, gus: Api) -> None:
+    of_ben = ben.chat("Hi")["session_id"]
+    of_gus = gus.chat("Hi")["session_id"]
+
+    assert ada.get(f"/sessions/{of_ben}").status_code == 200
+    assert ada.get(f"/sessions/{of_gus}").status_code == 404
+    seen = {session["id"] for session in ada.get("/sessions?limit=200").json()["items"]}
+    assert of_ben in seen
+    assert of_gus not in seen
+
+
+def test_a_viewer_reads_and_does_not_write(house: House) -> None:
+    vera = house.api("vera")
+
+    refused = [vera.post("/chat", {"message": "Hi"}), vera.post("/sessions"), vera.post("/runs/run_1/cancel")]
+
+    assert [response.json()["code"] for response in refused] == ["not_allowed"] * 3
+    assert vera.get("/sessions").json() == {"items": []}
