@@ -28,6 +28,7 @@ from tests.contract.builders import (
 from tests.postgres import PostgresServer
 from turnkeeper.errors import StoreUnavailable
 from turnkeeper.ledger.audit import verify_audit
+from turnkeeper.model.audit import chain_hash
 from turnkeeper.model.ids import Subject
 from turnkeeper.model.run import RunStatus
 from turnkeeper.ports.store import Store
@@ -147,6 +148,22 @@ async def test_the_audit_holds_after_connections_broke_in_the_middle_of_intakes(
     verdict = await verify_audit(house.store.audit)
     assert unanswered != []
     assert verdict.holds
+
+
+async def test_the_chain_goes_on_after_a_write_that_was_durable_although_its_connection_broke(house: House) -> None:
+    session = await a_kept_session(house.store)
+    (head,) = [entry async for entry in house.store.audit.entries(TENANT)]
+    late = chain_hash(head.hash, TENANT, head.chain, 2, head.body)
+    await execute(
+        house.dsn,
+        f"INSERT INTO audit VALUES ('{TENANT}', '{head.chain}', 2, '{head.body}', decode('{late.hex()}', 'hex'))",
+    )
+
+    await accept(house.store, "Hello", session)
+    await house.store.audit.record(audit_of())
+
+    verdict = await verify_audit(house.store.audit)
+    assert (verdict.holds, verdict.entries) == (True, 4)
 
 
 async def test_a_node_that_lost_its_ears_looks_everywhere_when_it_hears_again(house: House) -> None:

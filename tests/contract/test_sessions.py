@@ -1,5 +1,6 @@
 """What a store promises about sessions and their settings."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.contract.backends import Backend, contents
 from tests.contract.builders import (
+    OTHER_NODE,
     TENANT,
     a_kept_session,
     a_session,
@@ -23,7 +25,7 @@ from tests.contract.builders import (
     types,
     waiting,
 )
-from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+from turnkeeper.errors import InvalidTransition, SessionClosed, SessionNotFound, VersionMoved
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.run import RunStatus
@@ -231,6 +233,41 @@ async def test_closing_a_session_cancels_its_waiting_runs(store: Store) -> None:
     assert (await run_of(store, asked)).status is RunStatus.CANCELLED
     assert (await explained(store, asked)).partial
     assert types(await feed_of(store, session))[-2:] == ["run.cancelled", "session.changed"]
+
+
+async def test_settings_can_be_changed_while_messages_come_in(store: Store) -> None:
+    session = await a_kept_session(store)
+
+    await asyncio.gather(
+        *(accept(store, f"message {number}", session) for number in range(16)),
+        *(change(store, session, title=f"title {number}") for number in range(16)),
+    )
+
+    changed = await store.sessions.get(session.tenant, session.id)
+    assert changed.version == 17
+    assert [entry.no for entry in await feed_of(store, session)] == list(range(1, 33))
+
+
+async def test_no_message_is_taken_in_after_its_session_was_closed(store: Store, backend: Backend) -> None:
+    """Also not one that had to wait for the closing."""
+    other = backend.store(OTHER_NODE)
+    await other.database.open()
+
+    for _ in range(8):
+        session = await a_kept_session(store)
+        outcomes = await asyncio.gather(
+            *(accept(other, "before", session) for _ in range(3)),
+            close_session(store, session),
+            *(accept(other, "after", session) for _ in range(3)),
+            return_exceptions=True,
+        )
+
+        refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        told = types(await feed_of(store, session))
+        assert {type(outcome) for outcome in refused} <= {SessionClosed}
+        assert told == ["run.accepted"] * (6 - len(refused)) + ["session.changed"]
+
+    await other.database.close()
 
 
 async def test_a_message_is_activity_of_its_session(store: Store) -> None:

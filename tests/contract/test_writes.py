@@ -160,13 +160,11 @@ async def test_closing_waits_for_what_was_handed_in(backend: Backend) -> None:
     await store.database.open()
     session = await a_kept_session(store)
 
-    accepting = asyncio.create_task(accept(store, "Hello", session))
+    accepting = [asyncio.create_task(accept(store, "Hello", session)) for _ in range(12)]
     await asyncio.sleep(0)
     await store.database.close()
-    accepted = await accepting
+    accepted = await asyncio.gather(*accepting)
 
-    again = backend.store()
-    await again.database.open()
-    kept = await run_of(again, accepted.run)
-    await again.database.close()
-    assert kept.id == accepted.run.id
+    async with opened(backend, Moments()) as again:
+        kept = await again.runs.list(TENANT, session.id, before=None, limit=20)
+    assert {run.id for run in kept} == {one.run.id for one in accepted}

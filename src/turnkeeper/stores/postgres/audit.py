@@ -6,16 +6,23 @@ with chains of its own; whoever writes an entry has a lane to itself until that 
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
+from typing import TypeVar
 
+import asyncpg
+
+from turnkeeper.errors import StoreUnavailable
 from turnkeeper.model.audit import GENESIS, AuditEntry, AuditFacts, chain_hash
 from turnkeeper.model.ids import HOUSE, NodeId, TenantId
 from turnkeeper.stores import rows
-from turnkeeper.stores.postgres.database import PostgresDatabase, sql
+from turnkeeper.stores.postgres.database import PostgresDatabase, Row, sql
 
 LANES = 4
+MOST_TRIES = 5
 PAGE = 500
+
+T = TypeVar("T")
 
 
 class Lane:
@@ -59,8 +66,29 @@ class PostgresAudit:
         for lane in reversed(self._lanes):
             self._free.put_nowait(lane)
 
+    async def append(self, facts: AuditFacts, write: Callable[[AuditEntry], Awaitable[T | None]]) -> T | None:
+        """Have a write done that appends an entry with these facts. None says that nothing was written.
+
+        A write of ours whose connection broke may turn out to be durable after all, and its entry then has the place
+        that this one was made for; so this one is made again.
+        """
+        for _ in range(MOST_TRIES):
+            async with self._lane() as lane:
+                entry = await lane.next_entry(facts)
+                try:
+                    written = await write(entry)
+                except asyncpg.UniqueViolationError as error:
+                    if error.constraint_name != "audit_pkey":
+                        raise
+                    lane.forget()
+                    continue
+                if written is not None:
+                    lane.keep(entry)
+                return written
+        raise StoreUnavailable("The audit cannot be appended to.")
+
     @contextlib.asynccontextmanager
-    async def lane(self) -> AsyncIterator[Lane]:
+    async def _lane(self) -> AsyncIterator[Lane]:
         """A lane to oneself; after a failure in the block it looks for its heads again."""
         lane = await self._free.get()
         try:
@@ -72,13 +100,10 @@ class PostgresAudit:
             self._free.put_nowait(lane)
 
     async def record(self, facts: AuditFacts) -> None:
-        await self._database.finish(self._record(facts))
+        await self._database.finish(self.append(facts, lambda entry: self._write("record_audit", entry)))
 
-    async def _record(self, facts: AuditFacts) -> None:
-        async with self.lane() as lane:
-            entry = await lane.next_entry(facts)
-            await self._database.write("record_audit", sql.append_audit, entry_params(entry))
-            lane.keep(entry)
+    async def _write(self, name: str, entry: AuditEntry) -> list[Row]:
+        return await self._database.write(name, sql.append_audit, entry_params(entry))
 
     async def anchor(self, *, at: datetime) -> int:
         return await self._database.finish(self._anchor(at))
@@ -101,12 +126,8 @@ class PostgresAudit:
     async def _anchor_lane(self, lane: Lane, heads: dict[TenantId, tuple[int, bytes]], at: datetime) -> None:
         said = {tenant: {"no": no, "hash": digest.hex()} for tenant, (no, digest) in heads.items()}
         facts = {"chain": lane.chain, "heads": said}
-        async with self.lane() as own:
-            entry = await own.next_entry(
-                AuditFacts(tenant=HOUSE, at=at, verb="anchor", outcome="accepted", facts=facts)
-            )
-            await self._database.write("anchor_audit", sql.append_audit, entry_params(entry))
-            own.keep(entry)
+        anchor = AuditFacts(tenant=HOUSE, at=at, verb="anchor", outcome="accepted", facts=facts)
+        await self.append(anchor, lambda entry: self._write("anchor_audit", entry))
 
     async def entries(self, tenant: TenantId | None = None) -> AsyncIterator[AuditEntry]:
         place: rows.Params = {"tenant": tenant or "", "chain": "", "no": 0, "limit": PAGE}

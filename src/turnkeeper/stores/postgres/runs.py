@@ -42,8 +42,6 @@ from turnkeeper.stores.postgres.endings import (
 )
 from turnkeeper.stores.postgres.sessions import insert_session
 
-MOST_TRIES = 5
-
 
 class PostgresRuns:
     def __init__(self, database: PostgresDatabase, audit: PostgresAudit) -> None:
@@ -56,27 +54,22 @@ class PostgresRuns:
         return await self._database.finish(self._accept(intake))
 
     async def _accept(self, intake: Intake) -> Accepted:
-        async with self._audit.lane() as lane:
-            entry = await lane.next_entry(intake.audit)
-            accepted = await self._accept_at_once(intake, entry)
-            if accepted is not None:
-                lane.keep(entry)
-                return accepted
-        for _ in range(MOST_TRIES):
-            accepted = await self._accept_with_care(intake)
-            if accepted is not None:
-                return accepted
-        raise RuntimeError("an intake met the same request or audit entry again and again")
+        accepted = await self._audit.append(intake.audit, lambda entry: self._accept_at_once(intake, entry))
+        while accepted is None:
+            accepted = await self._audit.append(intake.audit, lambda entry: self._accept_with_care(intake, entry))
+        return accepted
 
     async def _accept_at_once(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
         """None when it must be looked at with care: a refusal, an answer, or a request that is known already."""
+        if intake.answers is not None:
+            return None
         try:
-            if intake.answers is not None:
-                return None
             if intake.new_session is not None or intake.run.custody is Custody.CLIENT:
                 return await self._accept_first_message(intake, entry)
             return await self._accept_message(intake, entry)
-        except asyncpg.UniqueViolationError:
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "requests_pkey":
+                raise
             return None
 
     async def _accept_message(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
@@ -126,18 +119,15 @@ class PostgresRuns:
 
     # --- taking a run in, step by step
 
-    async def _accept_with_care(self, intake: Intake) -> Accepted | None:
-        """None when the same request came in meanwhile, or our head of the audit was old: then try again."""
+    async def _accept_with_care(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
+        """None when the same request came in at the same time: then look again."""
         try:
-            async with self._audit.lane() as lane:
-                entry = await lane.next_entry(intake.audit)
-                async with self._database.transaction("accept") as tx:
-                    accepted = await self._accept_in(tx, intake)
-                    await tx.run(sql.append_audit, entry_params(entry))
-                lane.keep(entry)
+            async with self._database.transaction("accept") as tx:
+                accepted = await self._accept_in(tx, intake)
+                await tx.run(sql.append_audit, entry_params(entry))
                 return accepted
         except asyncpg.UniqueViolationError as error:
-            if error.constraint_name not in ("requests_pkey", "audit_pkey"):
+            if error.constraint_name != "requests_pkey":
                 raise
             return None
 
@@ -335,15 +325,12 @@ class PostgresRuns:
             "explanation": rows.json_text(explanation),
             "said": rows.json_text(rows.turn_said(turn)),
         }
-        found = await self._database.finish(self._commit(params))
+        found = await self._database.finish(self._database.write("commit", sql.commit_turn, params))
         if not found or not found[0]["is_held"]:
             raise LeaseLost(lease.run_id)
         if found[0]["last_feed_no"] is None:
             raise SessionMoved(session_id, expected_revision=expected_revision)
         return rows.committed(found[0], revision=expected_revision + 1)
-
-    async def _commit(self, params: rows.Params) -> list[Row]:
-        return await self._database.write("commit", sql.commit_turn, params)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
         params = rows.lease_params(lease) | rows.end_params(lease.tenant, lease.run_id, end)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
-from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
@@ -21,7 +21,7 @@ class PostgresSessions:
         self._audit = audit
 
     async def create(self, session: Session, audit: AuditFacts) -> None:
-        await self._database.finish(self._create(session, audit))
+        await self._database.finish(self._audit.append(audit, lambda entry: self._create(session, entry)))
 
     async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
         place = {"tenant": tenant, "session_id": session_id, "window": window}
@@ -62,14 +62,17 @@ class PostgresSessions:
         expected_version: int | None,
         audit: AuditFacts,
     ) -> Session:
-        return await self._database.finish(self._change(tenant, session_id, change, at, expected_version, audit))
+        changed = await self._database.finish(
+            self._audit.append(
+                audit, lambda entry: self._change(tenant, session_id, change, at, expected_version, entry)
+            )
+        )
+        assert changed is not None
+        return changed
 
-    async def _create(self, session: Session, audit: AuditFacts) -> None:
-        async with self._audit.lane() as lane:
-            entry = await lane.next_entry(audit)
-            params = rows.session_params(session) | entry_params(entry)
-            await self._database.write("create_session", sql.create_session, params)
-            lane.keep(entry)
+    async def _create(self, session: Session, entry: AuditEntry) -> Sequence[Row]:
+        params = rows.session_params(session) | entry_params(entry)
+        return await self._database.write("create_session", sql.create_session, params)
 
     async def _change(
         self,
@@ -78,15 +81,12 @@ class PostgresSessions:
         change: SettingsChange,
         at: datetime,
         expected_version: int | None,
-        audit: AuditFacts,
+        entry: AuditEntry,
     ) -> Session:
-        async with self._audit.lane() as lane:
-            entry = await lane.next_entry(audit)
-            async with self._database.transaction("change_settings") as tx:
-                changed = await self._change_in(tx, tenant, session_id, change, at, expected_version)
-                await tx.run(sql.append_audit, entry_params(entry))
-            lane.keep(entry)
-        return changed
+        async with self._database.transaction("change_settings") as tx:
+            changed = await self._change_in(tx, tenant, session_id, change, at, expected_version)
+            await tx.run(sql.append_audit, entry_params(entry))
+            return changed
 
     async def _change_in(
         self,
