@@ -260,7 +260,7 @@ class Turnkeeper:
         if ticket.live is not None:
             reply = await self._ended(ticket.live)
         if reply is None:
-            reply = await self._outcomes.of(ticket.run)
+            reply = await self._outcome(ticket.run)
         return replace(
             reply,
             created=ticket.created,
@@ -511,6 +511,14 @@ class Turnkeeper:
 
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
+
+    async def _outcome(self, run: Run) -> Reply:
+        try:
+            return await self._outcomes.of(run)
+        except StoreUnavailable:
+            if self._accepting:
+                raise
+            raise ShuttingDown from None
 
     async def _ended(self, live: LiveRun) -> Reply | None:
         """Wait without owning: the run does not end because its caller goes."""

@@ -23,6 +23,8 @@ class Stopper:
         self._where = where
         self._loop: asyncio.AbstractEventLoop | None = None
         self.renewed = asyncio.Event()
+        self.five_renewals = threading.Event()
+        self._renewals = 0
 
     def __call__(self, write: str, moment: str) -> None:
         if self._where == f"{write}:{moment}":
@@ -30,6 +32,9 @@ class Stopper:
             threading.Event().wait()
         if write == "renew" and moment == "durable" and self._loop is not None:
             self._loop.call_soon_threadsafe(self.renewed.set)
+            self._renewals += 1
+            if self._renewals == 5:
+                self.five_renewals.set()
 
     def listen(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -57,6 +62,13 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         say({"began": turn.text})
         await go.wait()
         return f"[{turn.text}]"
+
+    @keeper.agent("blocking")
+    async def blocking(turn: AgentTurn) -> str:
+        """Blocks the event loop for longer than a lease; five renewals later it goes on."""
+        say({"began": turn.text})
+        stopper.five_renewals.wait()
+        return "at last"
 
     @keeper.agent("failing")
     async def failing(turn: AgentTurn) -> str:
@@ -165,12 +177,13 @@ async def main(settings: Settings, where: str | None) -> None:
     async with Turnkeeper.open(settings=settings, probe=stopper) as keeper:
         register(keeper, stopper, go)
         say({"ready": os.getpid()})
-        async with asyncio.TaskGroup() as tasks:
-            while line := await commands.readline():
-                command = json.loads(line)
-                if command["do"] == "close":
-                    break
-                tasks.create_task(_answer(keeper, go, command))
+        answering: set[asyncio.Task[None]] = set()
+        while line := await commands.readline():
+            command = json.loads(line)
+            if command["do"] == "close":
+                break
+            answering.add(asyncio.create_task(_answer(keeper, go, command)))
+    await asyncio.gather(*answering)
     say({"closed": True})
 
 
