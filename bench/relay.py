@@ -12,7 +12,7 @@ class Relay:
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
-        self._trips = self._statements = 0
+        self._conversations: list[_Conversation] = []
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -22,7 +22,14 @@ class Relay:
         return port
 
     def counts(self) -> dict[str, int]:
-        return {"round_trips": self._trips, "statements": self._statements}
+        """Connections that listen and notify carry hints between nodes, and nothing that a turn waits for."""
+        of_turns = [one for one in self._conversations if not one.carries_hints]
+        of_hints = [one for one in self._conversations if one.carries_hints]
+        return {
+            "round_trips": sum(one.trips for one in of_turns),
+            "statements": sum(one.statements for one in of_turns),
+            "round_trips_of_hints": sum(one.trips for one in of_hints),
+        }
 
     async def close(self) -> None:
         assert self._server is not None
@@ -33,23 +40,21 @@ class Relay:
 
     async def _connected(self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_connection(self._host, self._port)
-        conversation = _Conversation(self)
+        conversation = _Conversation()
+        self._conversations.append(conversation)
         down = asyncio.create_task(_pump(from_server, to_client, conversation.server_said))
         self._tasks.add(down)
         down.add_done_callback(self._tasks.discard)
         await _pump(from_client, to_server, conversation.client_said)
         down.cancel()
 
-    def count(self, trips: int, statements: int) -> None:
-        self._trips += trips
-        self._statements += statements
-
 
 class _Conversation:
     """One connection. Messages may be cut anywhere, so what is incomplete waits for its rest."""
 
-    def __init__(self, relay: Relay) -> None:
-        self._relay = relay
+    def __init__(self) -> None:
+        self.trips = self.statements = 0
+        self.carries_hints = False
         self._rest = b""
         self._started = False
         self._server_spoke = True
@@ -58,11 +63,12 @@ class _Conversation:
         self._server_spoke = True
 
     def client_said(self, data: bytes) -> None:
-        self._relay.count(int(self._server_spoke), 0)
+        self.trips += self._server_spoke
         self._server_spoke = False
+        self.carries_hints = self.carries_hints or b"LISTEN" in data or b"pg_notify" in data or b"NOTIFY" in data
         self._rest += data
         while (message := self._next_message()) is not None:
-            self._relay.count(0, int(message in (_EXECUTE, _QUERY)))
+            self.statements += message in (_EXECUTE, _QUERY)
 
     def _next_message(self) -> int | None:
         head = 1 if self._started else 0

@@ -144,14 +144,14 @@ def _bytes(numbers: _Numbers) -> Iterator[Verdict]:
 
 def _counted(numbers: _Numbers) -> Iterator[Verdict]:
     syncs = numbers.of("counted", "sqlite:turnkeeper", "syncs")
-    measured = None if syncs is None else f"{syncs:.2f}"
+    measured = None
     if syncs is not None:
-        measured = (
-            f"{syncs:.2f} (and {numbers.of('counted', 'sqlite:turnkeeper', 'checkpoint_syncs'):.3f} by checkpoints)"
-        )
+        of_checkpoints = numbers.of("counted", "sqlite:turnkeeper", "checkpoint_syncs")
+        measured = f"{syncs:.2f} (and {of_checkpoints:.3f} by checkpoints)"
     yield _verdict("syncs of a whole turn", "sqlite", "exactly 2", measured, syncs == 2)
     trips = numbers.of("counted", "postgres:turnkeeper", "round_trips")
-    measured = None if trips is None else f"{trips:.2f}"
+    hints = numbers.of("counted", "postgres:turnkeeper", "round_trips_of_hints")
+    measured = None if trips is None else f"{trips:.2f} (and {hints:.2f} for hints that no turn waits for)"
     yield _verdict("round trips of a whole turn", "postgres", "3", measured, trips is not None and trips <= 3)
 
 

@@ -30,6 +30,9 @@ class Entry:
 
     def make(self) -> Contender:
         made: Contender = getattr(importlib.import_module(f"bench.contenders.{self.module}"), self.kind)()
+        for module in self.needs:
+            importlib.import_module(module)
+        made.load()
         return made
 
 

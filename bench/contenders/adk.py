@@ -17,6 +17,11 @@ class _Adk(Contender):
     def _make(self, place: Place) -> Any:
         raise NotImplementedError
 
+    def load(self) -> None:
+        for module in ("events", "sessions.sqlite_session_service", "sessions.base_session_service"):
+            import_module(f"google.adk.{module}")
+        import_module("google.adk.sessions").DatabaseSessionService  # noqa: B018 - is imported when first looked at
+
     async def open(self, place: Place) -> None:
         self._service = self._make(place)
         events = import_module("google.adk.events")

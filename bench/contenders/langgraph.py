@@ -1,5 +1,6 @@
 """LangGraph with its checkpoint savers: a graph of one node that answers and counts."""
 
+import contextlib
 import sqlite3
 import uuid
 from collections.abc import Sequence
@@ -45,8 +46,17 @@ def _said(values: dict[str, Any]) -> list[Said]:
     return [(_ROLES[message.type], message.content) for message in values.get("messages", [])]
 
 
+def _load() -> None:
+    for module in ("langgraph.graph", "langchain_core.messages", "sqlite.aio", "postgres.aio", "psycopg.rows"):
+        with contextlib.suppress(ModuleNotFoundError):
+            import_module(f"langgraph.checkpoint.{module}" if module.endswith(".aio") else module)
+
+
 class _LangGraph(BlockingContender):
     _compiled: Any
+
+    def load(self) -> None:
+        _load()
 
     async def create(self) -> str:
         """A session begins to exist with a first state."""
@@ -69,6 +79,9 @@ class _LangGraph(BlockingContender):
 
 class _LangGraphAsync(Contender):
     _compiled: Any
+
+    def load(self) -> None:
+        _load()
 
     async def create(self) -> str:
         session = uuid.uuid4().hex

@@ -57,6 +57,10 @@ class OpenAiSqlite(_OpenAi):
 
 
 class OpenAiSqlAlchemy(_OpenAi):
+    def load(self) -> None:
+        import_module("sqlalchemy.ext.asyncio")
+        import_module("agents.extensions.memory").SQLAlchemySession  # noqa: B018 - is imported when first looked at
+
     async def open(self, place: Place) -> None:
         self._sessions = {}
         sqlalchemy = import_module("sqlalchemy.ext.asyncio")

@@ -1,8 +1,10 @@
 """Turnkeeper: the whole turn through the embedded API, and its stores alone."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 from bench.contenders.contender import Contender, Said
@@ -43,6 +45,9 @@ class OurKeeper(Contender):
 
     def _address(self, place: Place) -> str:
         return os.fspath(place.file)
+
+    def load(self) -> None:
+        _load()
 
     async def open(self, place: Place) -> None:
         given = _QUIET if place.quiet else {}
@@ -91,6 +96,9 @@ class OurStore(Contender):
     """The store ports alone: load what the next turn needs, commit what it adds. The run was accepted before."""
 
     prepares = True
+
+    def load(self) -> None:
+        _load()
 
     def _address(self, place: Place) -> str:
         return os.fspath(place.file)
@@ -198,6 +206,13 @@ class OurStore(Contender):
 class OurStoreOnPostgres(OurStore):
     def _address(self, place: Place) -> str:
         return place.server
+
+
+def _load() -> None:
+    """Which store is imported depends on the address."""
+    for database in ("sqlite", "postgres"):
+        with contextlib.suppress(ModuleNotFoundError):
+            import_module(f"turnkeeper.stores.{database}.store")
 
 
 def _audit(verb: str) -> AuditFacts:
