@@ -5,7 +5,9 @@ turn, and only the turns are timed.
 """
 
 import asyncio
+import os
 import time
+from pathlib import Path
 
 from bench.contenders.contender import Contender
 from bench.scenarios import Numbers, Task
@@ -23,12 +25,18 @@ async def measure(task: Task) -> Numbers:
         if contender.prepares:
             return await _in_waves(contender, sessions, task.given["seconds"])
         await asyncio.gather(*(crowd.turn(session, saying("warm", 0)) for session in sessions))
-        if (begin_at := task.given.get("begin_at")) is not None:
-            await asyncio.sleep(max(0.0, begin_at - time.time()))
+        await _all_ready(task.place.folder, task.given.get("processes", 1))
         return await _freely(crowd, sessions, task.given["seconds"])
     finally:
         crowd.close()
         await contender.close()
+
+
+async def _all_ready(folder: Path, processes: int) -> None:
+    """Begin together with the other processes on this place."""
+    (folder / f"ready-{os.getpid()}").touch()
+    while len(list(folder.glob("ready-*"))) < processes:
+        await asyncio.sleep(0.002)
 
 
 async def _freely(crowd: Crowd, sessions: list[str], seconds: float) -> Numbers:
