@@ -25,18 +25,18 @@ async def measure(task: Task) -> Numbers:
         if contender.prepares:
             return await _in_waves(contender, sessions, task.given["seconds"])
         await asyncio.gather(*(crowd.turn(session, saying("warm", 0)) for session in sessions))
-        await _all_ready(task.place.folder, task.given.get("processes", 1))
+        await asyncio.to_thread(_wait_for_all, task.place.folder, task.given.get("processes", 1))
         return await _freely(crowd, sessions, task.given["seconds"])
     finally:
         crowd.close()
         await contender.close()
 
 
-async def _all_ready(folder: Path, processes: int) -> None:
+def _wait_for_all(folder: Path, processes: int) -> None:
     """Begin together with the other processes on this place."""
     (folder / f"ready-{os.getpid()}").touch()
     while len(list(folder.glob("ready-*"))) < processes:
-        await asyncio.sleep(0.002)
+        time.sleep(0.002)
 
 
 async def _freely(crowd: Crowd, sessions: list[str], seconds: float) -> Numbers:
