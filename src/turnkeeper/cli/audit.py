@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from turnkeeper.cli.say import complain
+from turnkeeper.cli.say import complain, counting
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ledger.audit import Verdict
@@ -25,7 +25,10 @@ def verify(*, database: str | None, tenant: str | None) -> int:
         return complain(error.detail, code=1)
     for fault in verdict.faults:
         print(fault)
-    counted = f"{verdict.entries} entries in {verdict.chains} chains, {verdict.anchors} anchors"
+    counted = (
+        f"{counting(verdict.entries, 'entry', 'entries')} in {counting(verdict.chains, 'chain', 'chains')}, "
+        f"{counting(verdict.anchors, 'anchor', 'anchors')}"
+    )
     print(f"The audit holds: {counted}." if verdict.holds else f"The audit does not hold: {counted}.")
     return 0 if verdict.holds else 1
 

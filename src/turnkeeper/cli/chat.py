@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from turnkeeper.cli.local import found_at, note_of
-from turnkeeper.cli.say import complain, harmless
+from turnkeeper.cli.say import Flow, complain, harmless, own_command
 from turnkeeper.cli.talk import EmbeddedTalk, HttpTalk, Talk, TalkFailed
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.settings import settings_from
@@ -83,7 +83,8 @@ class Parley:
                     return 1
             self.console.print()
         if self.session_id:
-            self.console.print(Text(f"Go on later with: turnkeeper chat --session {self.session_id}", style="dim"))
+            again = f"Go on later with: {own_command()} chat {self.talk.how} --session {self.session_id}"
+            self.console.print(Text(" ".join(again.split()), style="dim"), soft_wrap=True)
         return 0
 
     def through_a_pipe(self) -> int:
@@ -118,12 +119,17 @@ class Parley:
             import readline  # noqa: F401  # gives input() its history and editing
         while True:
             try:
-                line = input("? " if self.asked_by else "> ").strip()
+                line = input(self._prompt()).strip()
             except (EOFError, KeyboardInterrupt):
                 self.console.print()
                 return
             if line:
                 yield line
+
+    def _prompt(self) -> str:
+        sign = "? " if self.asked_by else "> "
+        # Between these two signs stands what takes no room on the line.
+        return f"\x01\x1b[1;36m\x02{sign}\x01\x1b[0m\x02" if self.console.color_system else sign
 
     def _obey(self, command: str) -> None:
         match command:
@@ -140,32 +146,34 @@ class Parley:
                     self.console.print(Text.assemble((f"{name:<10}", "bold"), meaning))
 
     def _exchange(self, message: str) -> None:
-        shown = ""
+        shown, flow = "", Flow(self.console.width if sys.stdout.isatty() else None)
         frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, answers=self.asked_by)
         has_ended = False
         try:
             for frame in frames:
-                data = frame["data"]
+                data, piece = frame["data"], ""
                 match frame["type"]:
                     case "run.accepted":
                         self._note(frame)
                     case "output.delta":
-                        shown += self._show(data["text"])
+                        piece = data["text"]
                     case "output.snapshot" | "run.completed":
-                        shown += self._show(_rest(data.get("text") or "", shown))
+                        piece = _rest(data.get("text") or "", shown)
                         has_ended = frame["type"] == "run.completed"
                     case "run.waiting":
-                        shown += self._show(_rest(data["question"], shown))
+                        piece = _rest(data["question"], shown)
                         self.run_id, self.asked_by, has_ended = frame["run_id"], frame["run_id"], True
                     case "run.failed" | "run.cancelled" | "run.timed_out" | "run.abandoned" | "stream.broken":
                         raise TalkFailed(_why_not(frame))
+                flow.write(piece)
+                shown += piece
         except KeyboardInterrupt:
             if self.run_id is not None:
                 self.talk.cancel(self.run_id)
             raise TalkFailed("Stopped.") from None
         finally:
             if shown:
-                print(flush=True)
+                flow.close()
         if not has_ended:
             raise TalkFailed("The answer did not come to its end. Ask again to see whether it is there.")
 
@@ -177,10 +185,6 @@ class Parley:
         self.session_id, self.run_id, self.asked_by = frame["session_id"], frame["run_id"], None
         if is_new and sys.stdin.isatty():
             self.console.print(Text(f"session {self.session_id}", style="dim"))
-
-    def _show(self, piece: str) -> str:
-        print(harmless(piece), end="", flush=True)
-        return piece
 
     def _explain(self) -> None:
         if self.run_id is None:

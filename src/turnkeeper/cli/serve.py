@@ -6,7 +6,6 @@ import errno
 import importlib
 import os
 import secrets
-import shutil
 import socket
 import sys
 from collections.abc import Callable
@@ -52,7 +51,7 @@ def serve(wanted: Wanted) -> int:
     try:
         agents = [_agent_of(spec) for spec in wanted.agents]
         settings = _settings_of(wanted, agents)
-        made_token = None if settings.token or settings.identities else secrets.token_urlsafe(24)
+        made_token = None if settings.token or settings.identities else secrets.token_urlsafe(18)
         identities = _identities_of(settings, made_token)
         bound = _bound(settings)
     except CannotStart as reason:
@@ -177,14 +176,3 @@ def _agent_of(spec: str) -> tuple[str, Any]:
     if not callable(function):
         raise CannotStart(f"--agent {spec}: {module_name} has no function {function_name!r}.")
     return given or function_name, function
-
-
-def own_command() -> str:
-    """How this program can be called from where the user is."""
-    if shutil.which("turnkeeper"):
-        return "turnkeeper"
-    script = Path(sys.argv[0])
-    if script.name == "turnkeeper":
-        here = Path.cwd()
-        return str(script.relative_to(here)) if script.is_relative_to(here) else str(script)
-    return f"{Path(sys.executable).name} -m turnkeeper.cli.main"

@@ -32,6 +32,8 @@ class TalkFailed(Exception):
 
 class Talk(Protocol):
     where: str
+    how: str
+    """The flags that lead here again."""
 
     def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
         """Send a message and hear what happens until it is answered or asked back. Raises TalkFailed."""
@@ -52,7 +54,7 @@ class Talk(Protocol):
 
 class HttpTalk:
     def __init__(self, url: str, token: str | None) -> None:
-        self.where = url
+        self.where, self.how = url, f"--url {url}"
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # An answer may take as long as its run may; a server that is not there is noticed at once.
         timeout = httpx2.Timeout(None, connect=5.0)
@@ -128,6 +130,7 @@ class EmbeddedTalk:
 
     def __init__(self, keeper: Turnkeeper) -> None:
         self.where = keeper.settings.database
+        self.how = f"--database {self.where}"
         self._keeper = keeper
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="turnkeeper-chat", daemon=True)

@@ -4,41 +4,41 @@ import os
 from pathlib import Path
 
 from rich.console import Console
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from turnkeeper.cli.local import note_of
-from turnkeeper.cli.serve import own_command
+from turnkeeper.cli.say import own_command
 from turnkeeper.server.version import own_version
 from turnkeeper.settings import Settings
 
 
 def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bool) -> None:
-    console = Console(highlight=False)
-    ways = Table.grid(padding=(0, 2))
-    ways.add_column(style="bold", no_wrap=True)
-    ways.add_column(overflow="fold")
-    ways.add_row("Open", Text(f"{url}/#token={token}" if is_made else url, style="cyan"))
-    ways.add_row("Talk", Text(_chat_command(settings, url), style="green"))
-    ways.add_row("Stop", "Ctrl-C")
-    ways.add_row("Keeps", Text(_where(settings), style="dim"))
+    """Without a frame and without wrapping of ours, so that every line can be copied as it stands."""
+    console = Console(highlight=False, soft_wrap=True)
     console.print()
-    title = f"turnkeeper {own_version()} is running"
-    console.print(Panel(ways, title=title, title_align="left", border_style="cyan", padding=(1, 2), expand=False))
-    console.print("Or over HTTP:", style="bold")
-    # Without a frame and without wrapping by us, so that it can be copied as it stands.
-    shown = token if is_made else "TOKEN"
+    console.print(Text(f"turnkeeper {own_version()} is running", style="bold cyan"))
+    console.print()
+    ways = {
+        "Talk": Text(_chat_command(settings, url), style="green"),
+        "Open": Text(f"{url}/#token={token}" if is_made else url, style="cyan"),
+        "Database": Text(_where(settings)),
+        "Stop": Text("Ctrl-C"),
+    }
+    for name, way in ways.items():
+        console.print(Text.assemble((f"  {name:<10}", "bold"), way))
+    console.print()
+    console.print(Text("Or over HTTP:", style="bold"))
+    console.print()
     console.print(
         Text(
             f"curl {url}/api/v1/chat \\\n"
-            f"  -H 'Authorization: Bearer {shown}' \\\n"
+            f"  -H 'Authorization: Bearer {token if is_made else 'TOKEN'}' \\\n"
             "  -H 'Content-Type: application/json' \\\n"
-            """  -d '{"message": "Hello"}'\n""",
+            """  -d '{"message": "Hello"}'""",
             style="green",
-        ),
-        soft_wrap=True,
+        )
     )
+    console.print()
 
 
 def _chat_command(settings: Settings, url: str) -> str:

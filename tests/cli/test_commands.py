@@ -1,0 +1,137 @@
+"""The command line itself."""
+
+import importlib.metadata
+import logging
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import ROOT, Terminal, plain, turnkeeper
+from tests.server.process import ServerProcess
+from turnkeeper.cli.logs import OneLine
+from turnkeeper.cli.say import Flow, harmless
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["serve", "--help"], ["chat", "--help"], ["audit", "verify", "--help"]]
+)
+def test_help_is_given(arguments: list[str]) -> None:
+    helped = turnkeeper(*arguments)
+
+    assert helped.returncode == 0
+    assert "Usage: turnkeeper" in helped.stdout
+
+
+def test_help_loads_neither_the_server_nor_its_client() -> None:
+    asked = (
+        "import sys; from turnkeeper.cli.commands import run; code = run(['--help']); "
+        "loaded = {'fastapi', 'uvicorn', 'httpx2', 'sse_starlette', 'uvloop'} & set(sys.modules); "
+        "assert not loaded, loaded; sys.exit(code)"
+    )
+
+    helped = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert helped.returncode == 0, helped.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["serve", "--prot", "1"], ["sreve"], ["serve", "--port"], ["audit", "verify", "x"]]
+)
+def test_a_wrong_command_line_is_told_in_words(arguments: list[str]) -> None:
+    refused = turnkeeper(*arguments)
+
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("turnkeeper: ")
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_version_is_printed() -> None:
+    printed = turnkeeper("version").stdout.strip()
+
+    try:
+        assert printed == importlib.metadata.version("turnkeeper")
+    except importlib.metadata.PackageNotFoundError:
+        assert printed == "0 (not installed)"
+
+
+def test_without_the_extra_it_says_how_to_install_it() -> None:
+    without = (
+        "import importlib.util, sys; find = importlib.util.find_spec; "
+        "importlib.util.find_spec = lambda name: None if name == 'fastapi' else find(name); "
+        "from turnkeeper.cli.main import main; main()"
+    )
+
+    refused = subprocess.run([sys.executable, "-c", without], cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+    assert refused.returncode == 2
+    assert "pip install 'turnkeeper[server]'" in refused.stderr
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_the_demo_shows_how_to_talk_to_it(tmp_path: Path, columns: int) -> None:
+    flags = ["--demo", "--port", "0", "--database", "turnkeeper.db"]
+    with Terminal("serve", *flags, columns=columns, cwd=tmp_path) as terminal:
+        terminal.until("Listening on ")
+        url = terminal.until("\r\n")
+        terminal.until("is running")
+        shown = terminal.until("Or over HTTP:")
+        line = plain(terminal.until('"Hello"}'))
+        token = line.split("Bearer ")[1].split("'")[0]
+        talked = turnkeeper("chat", "--url", url, "--token", token, said="Hello\n")
+        terminal.interrupt()
+
+        assert terminal.ended() == 0
+    assert "chat" in shown
+    assert f"curl {url}/api/v1/chat" in line
+    assert talked.stdout == "You said 'Hello'. This is turn 1 of our conversation.\n"
+
+
+def test_a_log_line_has_its_words_first_and_its_fields_behind() -> None:
+    record = logging.LogRecord("turnkeeper", logging.INFO, "", 0, "run accepted", (), None)
+    record.run_id = "run_1"
+    record.place = 'a "b"\nc'
+
+    line = OneLine().format(record)
+
+    assert re.fullmatch(r'\S+Z info run accepted run_id=run_1 place="a \\"b\\"\\nc"', line)
+
+
+def test_a_crash_is_logged_with_its_kind_and_without_its_words() -> None:
+    try:
+        raise ValueError("secret")
+    except ValueError:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "run broke", (), sys.exc_info())
+
+    line = OneLine().format(record)
+
+    assert line.endswith("error run broke kind=ValueError")
+
+
+def test_control_characters_are_taken_out_of_text() -> None:
+    assert harmless("a\x1b[2Jb\x07\x9bc\nd\te") == "a[2Jbc\nd\te"
+
+
+def test_what_goes_wrong_in_a_request_is_one_line_without_words(tmp_path: Path) -> None:
+    with ServerProcess("--port", "0", "--database", str(tmp_path / "x.db"), "--token", "sesame-open") as server:
+        for _ in range(3):
+            server.api("sesame-open").post("/chat", {"message": "hush hush"})
+        assert server.stop() == 0
+
+    assert "hush" not in server.complained + server.said
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [(None, "one two  three four\n"), (8, "one two \nthree \nfour\n"), (3, "one\ntwo\n \nthr\nee \nfou\nr\n")],
+)
+def test_an_answer_is_broken_between_words(capsys: pytest.CaptureFixture[str], columns: int | None, shown: str) -> None:
+    flow = Flow(columns)
+
+    for piece in ("one t", "wo  thr", "ee", " four"):
+        flow.write(piece)
+    flow.close()
+
+    assert capsys.readouterr().out == shown
