@@ -37,7 +37,7 @@ _SHOWN = {
         "adk-sqlite",
         "adk-database",
     ),
-    "postgres": ("raw", "raw-psycopg", "turnkeeper", "openai", "langgraph", "langgraph-async", "adk-database"),
+    "postgres": ("raw", "raw-psycopg", "turnkeeper", "openai", "langgraph", "adk-database"),
 }
 
 
@@ -87,7 +87,7 @@ def _panels(medians: Medians) -> list[Panel]:
         panels.append(
             Panel(
                 f"{name}: one durable turn, as a multiple of the bare database's",
-                "shorter is better; logarithmic scale",
+                "shorter is better",
                 _bars(medians, "one_turn", database, _times, lambda v: f"{v:.1f} x", grows=True),
             )
         )
@@ -95,7 +95,7 @@ def _panels(medians: Medians) -> list[Panel]:
         panels.append(
             Panel(
                 f"{name}: 64 sessions at once, turns per second",
-                "longer is better; logarithmic scale",
+                "longer is better",
                 _bars(
                     medians, "at_once/64", database, lambda n: n["turns_per_s"], lambda v: f"{v:,.0f}/s", grows=False
                 ),
@@ -135,13 +135,11 @@ def _kind(entry: Entry) -> str:
 
 def _draw(panel: Panel, top: float) -> str:
     most = max(bar.value for bar in panel.bars)
-    least = min(bar.value for bar in panel.bars)
-    first = 10 ** math.floor(math.log10(least) - 0.3)
     room = WIDTH - LABELS - NUMBERS - 2 * MARGIN
     left = MARGIN + LABELS
 
     def length(value: float) -> float:
-        return room * (math.log10(value) - math.log10(first)) / (math.log10(most) - math.log10(first))
+        return room * value / most
 
     parts = [
         f'<text class="title" x="{MARGIN}" y="{top + 18:.0f}" font-size="16" font-weight="600">'
@@ -149,8 +147,7 @@ def _draw(panel: Panel, top: float) -> str:
         f'<text class="note" x="{MARGIN}" y="{top + 37:.0f}" font-size="12">{escape(panel.note)}</text>',
     ]
     bottom = top + panel.height - GAP
-    tick = first
-    while tick <= most:
+    for tick in _ticks(most):
         x = left + length(tick)
         parts.append(
             f'<line class="grid" x1="{x:.1f}" y1="{top + TITLE_HEIGHT - 8:.0f}" x2="{x:.1f}" y2="{bottom:.0f}"/>'
@@ -159,7 +156,6 @@ def _draw(panel: Panel, top: float) -> str:
             f'<text class="note" x="{x:.1f}" y="{top + TITLE_HEIGHT - 11:.0f}" font-size="10" '
             f'text-anchor="middle">{tick:,g}</text>'
         )
-        tick *= 10
     for place, bar in enumerate(panel.bars):
         y = top + TITLE_HEIGHT + place * (BAR + GAP)
         wide = max(2.0, length(bar.value))
@@ -173,6 +169,15 @@ def _draw(panel: Panel, top: float) -> str:
             f'<text class="value" x="{left + wide + 8:.1f}" y="{y + 13:.0f}" font-size="13"{weight}>{bar.shown}</text>'
         )
     return "\n".join(parts)
+
+
+def _ticks(most: float) -> list[float]:
+    """Three to seven round numbers from zero."""
+    step = 10.0 ** math.floor(math.log10(most))
+    for divided in (step / 5, step / 2, step, 2 * step):
+        if most / divided <= 7:
+            return [divided * place for place in range(int(most / divided) + 1)]
+    return [0.0]
 
 
 def _legend(top: int) -> str:

@@ -137,15 +137,6 @@ _ENTRIES = (
         most_turns=300,
     ),
     Entry(
-        name="postgres:langgraph-async",
-        title="LangGraph AsyncPostgresSaver",
-        module="langgraph",
-        kind="LangGraphAsyncPostgres",
-        needs=("langgraph.graph", "langgraph.checkpoint.postgres", "psycopg_pool"),
-        is_peer=True,
-        most_turns=300,
-    ),
-    Entry(
         name="postgres:adk-database",
         title="ADK DatabaseSessionService",
         module="adk",

@@ -138,15 +138,3 @@ class LangGraphPostgres(_LangGraph):
 
     async def close(self) -> None:
         self._pool.close()
-
-
-class LangGraphAsyncPostgres(_LangGraphAsync):
-    async def open(self, place: Place) -> None:
-        self._pool = import_module("psycopg_pool").AsyncConnectionPool(place.server, **_pool_options())
-        await self._pool.open()
-        saver = import_module("langgraph.checkpoint.postgres.aio").AsyncPostgresSaver(self._pool)
-        await saver.setup()
-        self._compiled = _graph(saver)
-
-    async def close(self) -> None:
-        await self._pool.close()

@@ -18,6 +18,8 @@ async def measure(task: Task) -> Numbers:
             took[session] += await walk(contender, session, range(block * BLOCK, (block + 1) * BLOCK))
     await contender.close()
     return {
+        "long": long_turns,
+        "short": short_turns,
         "p50_ms": milliseconds(took[long]),
         "p50_ms_short": milliseconds(took[short]),
         "times": milliseconds(took[long]) / milliseconds(took[short]),
