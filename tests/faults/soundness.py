@@ -72,6 +72,8 @@ async def _check_told(keeper: Turnkeeper, told: list[dict[str, Any]]) -> None:
 
 async def _feed(keeper: Turnkeeper, session_id: str) -> list[str]:
     last = await keeper._store.feed.last_no(LOCAL.tenant, session_id)  # type: ignore[arg-type]
+    if last == 0:
+        return []
     types: list[str] = []
     numbers: list[int] = []
     async for frame in keeper.follow_session(session_id, after=0):
