@@ -137,6 +137,35 @@ def test_a_person_talks_asks_why_and_leaves(tmp_path: Path) -> None:
         assert f"chat --database {tmp_path / 'x.db'} --session sess_" in terminal.seen
 
 
+def test_a_person_stops_an_answer_and_talks_on(tmp_path: Path) -> None:
+    database = tmp_path / "x.db"
+    with a_server(database, "--token", "sesame-open") as server:
+        reach = ["--url", server.url, "--token", "sesame-open", "--agent", "asking"]
+        with Terminal("chat", *reach) as terminal:
+            terminal.until("> ")
+            terminal.type("Book\n")
+            terminal.until("For how many?")
+            terminal.until("? ")
+            terminal.type("four\n")
+            terminal.until("A table for four.")
+            terminal.until("> ")
+        session_id = everything_in(database)["sessions"][0][1]
+        endless = [*reach[:4], "--agent", "endless", "--session", session_id]
+        with Terminal("chat", *endless) as terminal:
+            terminal.until("> ")
+            terminal.type("Go\n")
+            terminal.until("and so on")
+            terminal.interrupt()
+            terminal.until("Stopped.")
+            terminal.until("> ")
+            terminal.type("/quit\n")
+
+            assert terminal.ended() == 0
+        runs = server.api("sesame-open").get(f"/sessions/{session_id}/runs").json()["items"]
+
+    assert [run["status"] for run in runs] == ["cancelled", "completed"]
+
+
 def test_a_person_leaves_with_the_end_of_input_before_saying_anything(tmp_path: Path) -> None:
     with Terminal("chat", "--database", str(tmp_path / "x.db")) as terminal:
         terminal.until("> ")

@@ -28,6 +28,12 @@ async def streamer(turn: AgentTurn) -> AsyncIterator[str]:
         yield f"{number:04d}" + "." * (PIECE - 4)
 
 
+async def endless(turn: AgentTurn) -> AsyncIterator[str]:
+    """Begins to speak, and never comes to its end."""
+    yield "and so on "
+    await asyncio.Event().wait()
+
+
 async def failing(turn: AgentTurn) -> str:
     raise RuntimeError(f"secret words of {turn.text}")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.server.conftest import House
-from tests.server.process import Api, Event, a_server, types_of, wait_for
+from tests.server.process import Api, Event, a_server, audit_of, types_of, wait_for
 
 ENDED_BY_DELTAS = ["run.accepted", "output.delta", "output.delta", "output.delta", "run.completed"]
 
@@ -75,6 +75,15 @@ def test_a_streamed_reply_in_client_custody_carries_the_session(ben: Api) -> Non
     )
 
     assert second[-1].data["data"]["text"] == "You asked me to remember: milk"
+
+
+def test_a_stream_that_ends_by_itself_cancels_nothing(house: House, ben: Api) -> None:
+    told = len(audit_of(house.database))
+
+    events = ben.stream_chat("Hello", cancel_on_disconnect=True)
+
+    assert events[-1].type == "run.completed"
+    assert [entry["verb"] for entry in audit_of(house.database)[told:]] == ["chat"]
 
 
 def test_a_reader_resumes_in_the_middle_of_a_running_answer(ben: Api, tmp_path: Path) -> None:

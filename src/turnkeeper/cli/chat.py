@@ -48,7 +48,7 @@ def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
     settings = settings_from(os.environ, token=token)
     local = found_at(note_of(settings))
     if url is None and local is not None:
-        return HttpTalk(local.url, token or local.token)
+        return HttpTalk(local.url, token or local.token, is_found=True)
     url = url or f"http://{settings.host}:{settings.port}"
     if token is None and local is not None and local.url == url.rstrip("/"):
         token = local.token
@@ -148,12 +148,12 @@ class Parley:
     def _exchange(self, message: str) -> None:
         shown, flow = "", Flow(self.console.width if sys.stdout.isatty() else None)
         frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, answers=self.asked_by)
-        has_ended = False
+        has_ended, run_id = False, None
         try:
             for frame in frames:
-                data, piece = frame["data"], ""
+                data, piece, run_id = frame["data"], "", frame["run_id"]
                 match frame["type"]:
-                    case "run.accepted":
+                    case "run.accepted" | "run.answered":
                         self._note(frame)
                     case "output.delta":
                         piece = data["text"]
@@ -168,8 +168,8 @@ class Parley:
                 flow.write(piece)
                 shown += piece
         except KeyboardInterrupt:
-            if self.run_id is not None:
-                self.talk.cancel(self.run_id)
+            if run_id is not None:
+                self.talk.cancel(run_id)
             raise TalkFailed("Stopped.") from None
         finally:
             if shown:

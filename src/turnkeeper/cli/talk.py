@@ -53,8 +53,8 @@ class Talk(Protocol):
 
 
 class HttpTalk:
-    def __init__(self, url: str, token: str | None) -> None:
-        self.where, self.how = url, f"--url {url}"
+    def __init__(self, url: str, token: str | None, *, is_found: bool = False) -> None:
+        self.where, self.how = url, "" if is_found else f"--url {url}"
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # An answer may take as long as its run may; a server that is not there is noticed at once.
         timeout = httpx2.Timeout(None, connect=5.0)
