@@ -54,7 +54,7 @@ class Lane:
         self.grown.add(entry.tenant)
 
     def forget(self) -> None:
-        """It is not known what became of a write: look before the next one."""
+        """The chain is longer than was known: look before the next write."""
         self._heads.clear()
 
 
@@ -89,13 +89,10 @@ class PostgresAudit:
 
     @contextlib.asynccontextmanager
     async def _lane(self) -> AsyncIterator[Lane]:
-        """A lane to oneself; after a failure in the block it looks for its heads again."""
+        """A lane to oneself."""
         lane = await self._free.get()
         try:
             yield lane
-        except BaseException:
-            lane.forget()
-            raise
         finally:
             self._free.put_nowait(lane)
 
