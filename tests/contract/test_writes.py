@@ -154,6 +154,9 @@ async def test_a_closed_database_can_not_be_written(backend: Backend) -> None:
     with pytest.raises(StoreUnavailable):
         await store.sessions.get(TENANT, a_session().id)
 
+    with pytest.raises(StoreUnavailable):
+        store.runs.renew([], lease_seconds=LEASE_SECONDS)
+
 
 async def test_closing_waits_for_what_was_handed_in(backend: Backend) -> None:
     store = backend.store()

@@ -61,6 +61,7 @@ _UNAVAILABLE = (
     asyncpg.PostgresConnectionError,
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
+    asyncpg.InvalidCachedStatementError,  # A newer node has just changed a table.
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TransactionRollbackError,
@@ -153,6 +154,8 @@ class PostgresDatabase:
 
     def write_from_thread(self, name: str, statement: str, params: Params) -> list[Row]:
         """The same, for a thread without an event loop; it does not wait for any other loop."""
+        if self._pool is None:
+            raise StoreUnavailable("The database is closed.")
         return self._thread.call(lambda connection: self._write_on(connection, name, statement, params))
 
     @contextlib.asynccontextmanager
