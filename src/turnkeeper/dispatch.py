@@ -186,8 +186,7 @@ class Dispatch:
                     await self._store.runs.stop_wish(held)
                 except LeaseLost:
                     return True
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(happened.wait(), min(left, WISHES_EVERY_SECONDS))
+                await happened.wait(min(left, WISHES_EVERY_SECONDS))
         return False
 
     def _pass_on(self, held: Lease, wish: StopWish) -> None:

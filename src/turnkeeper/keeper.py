@@ -83,7 +83,7 @@ class Turnkeeper:
         )
         self._sweeper = Sweeper(
             Duty("due-runs", settings.sweep_seconds, self._dispatch.take_what_is_due),
-            Duty("node-beat", settings.renew_seconds, self._beat),
+            Duty("node-beat", settings.renew_seconds, lambda: self._store.nodes.beat(self._node())),
             Duty("audit-anchor", settings.anchor_seconds, lambda: self._store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
         )
@@ -117,9 +117,9 @@ class Turnkeeper:
         await self._store.database.open()
         self._store.wakes.listen(self._woken)
         await self._store.wakes.open()
-        await self._beat()
         self._renewer.start()
         self._sweeper.start()
+        self._sweeper.hurry("node-beat")
         self._accepting = True
         return self
 
@@ -503,7 +503,8 @@ class Turnkeeper:
             )
             stage = "intake"
             if self._agents_told != self._world.agents.all().keys():
-                await self._beat()
+                self._sweeper.hurry("node-beat")
+                self._agents_told = frozenset(self._world.agents.all())
             return await self._engine.take_in(envelope)
         except TurnkeeperError as error:
             error.stage = error.stage or stage
@@ -543,11 +544,6 @@ class Turnkeeper:
     def _node(self) -> Node:
         agents = frozenset(self._world.agents.all())
         return Node(id=self._world.node, started_at=self._started_at, seen_at=self._clock.now(), agents=agents)
-
-    async def _beat(self) -> None:
-        node = self._node()
-        await self._store.nodes.beat(node)
-        self._agents_told = node.agents
 
     async def _forget_requests(self) -> None:
         before = self._clock.now() - timedelta(seconds=self.settings.request_seconds)

@@ -26,6 +26,26 @@ class Frame:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+class Hint:
+    """That something may have happened. Cleared before looking, so that nothing between two looks is missed."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def clear(self) -> None:
+        self._event.clear()
+
+    async def wait(self, seconds: float) -> None:
+        """Return when something may have happened, or after this time anyway."""
+        # Not wait_for: it swallows a cancellation that comes together with what it waits for.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+
+
 class Feed:
     """Wakes the readers of this node, and reads for them.
 
@@ -35,26 +55,26 @@ class Feed:
 
     def __init__(self, store: FeedStore) -> None:
         self._store = store
-        self._waiting: dict[tuple[TenantId, Subject], list[asyncio.Event]] = {}
+        self._waiting: dict[tuple[TenantId, Subject], list[Hint]] = {}
 
     def woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
         if tenant is None or subject is None:
-            for events in self._waiting.values():
-                for event in events:
-                    event.set()
+            for hints in self._waiting.values():
+                for hint in hints:
+                    hint.set()
         else:
-            for event in self._waiting.get((tenant, subject), ()):
-                event.set()
+            for hint in self._waiting.get((tenant, subject), ()):
+                hint.set()
 
     @contextlib.contextmanager
-    def listening(self, tenant: TenantId, subject: Subject) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something may have happened there; the listener clears it."""
-        event, key = asyncio.Event(), (tenant, subject)
-        self._waiting.setdefault(key, []).append(event)
+    def listening(self, tenant: TenantId, subject: Subject) -> Iterator[Hint]:
+        """A hint that is set whenever something may have happened there; the listener clears it."""
+        hint, key = Hint(), (tenant, subject)
+        self._waiting.setdefault(key, []).append(hint)
         try:
-            yield event
+            yield hint
         finally:
-            self._waiting[key].remove(event)
+            self._waiting[key].remove(hint)
             if not self._waiting[key]:
                 del self._waiting[key]
 
@@ -79,8 +99,7 @@ class Feed:
                     if run_id is not None and entry.type.ends_a_run:
                         return
                 if not entries:
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(happened.wait(), LOOK_EVERY_SECONDS)
+                    await happened.wait(LOOK_EVERY_SECONDS)
 
 
 def frame_of(entry: FeedEntry, prev: int) -> Frame:

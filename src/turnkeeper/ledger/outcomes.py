@@ -1,7 +1,5 @@
 """Telling whoever asked what became of a run, wherever and whenever it ended."""
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -35,8 +33,7 @@ class Outcomes:
                         return await self.reply_of(run)
                     run = replace(run, id=follower)
                     continue
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(happened.wait(), LOOK_EVERY_SECONDS)
+                await happened.wait(LOOK_EVERY_SECONDS)
 
     async def reply_of(self, run: Run) -> Reply:
         """The reply of a run that is at its end, or that waits for an answer. Raises RunEnded for every other end."""

@@ -1,6 +1,7 @@
 """Small duties at regular times: what is due, node beats, audit anchors, old request keys."""
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -26,7 +27,12 @@ class Sweeper:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
+        self._hurry = {duty.name: asyncio.Event() for duty in self._duties}
         self._tasks = [asyncio.create_task(self._repeat(duty), name=f"turnkeeper-{duty.name}") for duty in self._duties]
+
+    def hurry(self, name: str) -> None:
+        """Have a duty done at once rather than at its next time."""
+        self._hurry[name].set()
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -36,7 +42,10 @@ class Sweeper:
     async def _repeat(self, duty: Duty) -> None:
         while True:
             # A little off the beat, so that nodes started together do not all ask at once.
-            await asyncio.sleep(duty.every_seconds * random.uniform(0.9, 1.1))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(duty.every_seconds * random.uniform(0.9, 1.1)):
+                    await self._hurry[duty.name].wait()
+            self._hurry[duty.name].clear()
             try:
                 await duty.work()
             except StoreUnavailable:

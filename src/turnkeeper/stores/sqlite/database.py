@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from turnkeeper.errors import StoreUnavailable
 from turnkeeper.ports.store import WriteProbe
-from turnkeeper.stores.migrations import migrations_of, migrations_to_run
+from turnkeeper.stores.migrations import Migration, migrations_of, migrations_to_run
 from turnkeeper.stores.queries import Queries
 
 sql = Queries(__package__)
@@ -65,14 +65,12 @@ class SqliteDatabase:
 
     async def open(self) -> None:
         try:
-            await asyncio.to_thread(self._migrate)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            writer, lock = self._connect(), WriterLock(self._path)
+            if not _is_up_to_date(writer):
+                await asyncio.to_thread(self._migrate, writer, lock)
             self._open = _Open(
-                loop=asyncio.get_running_loop(),
-                writer=self._connect(),
-                reader=self._connect(),
-                aside=self._connect(),
-                lock=WriterLock(self._path),
-                aside_lock=WriterLock(self._path),
+                loop=asyncio.get_running_loop(), writer=writer, lock=lock, reader=self._connect(), aside=self._aside
             )
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"The database {self._path.name!r} cannot be opened: {error}.") from error
@@ -108,10 +106,10 @@ class SqliteDatabase:
     def write_aside(self, name: str, work: Callable[[Tx], T]) -> T:
         """The same by itself, on a connection of its own, for a thread that must not need the event loop."""
         opened = self._opened()
-        tx = opened.aside
         self._tell_probe(name, "begun")
         try:
-            with opened.aside_lock.held():
+            tx, lock = opened.aside_writer()
+            with lock.held():
                 tx.execute("BEGIN IMMEDIATE")
                 try:
                     result = work(tx)
@@ -296,10 +294,11 @@ class SqliteDatabase:
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_A_CHECKPOINT}")
         return connection
 
-    def _migrate(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        lock = WriterLock(self._path)
-        with contextlib.closing(lock), contextlib.closing(self._connect()) as tx, lock.held():
+    def _aside(self) -> "tuple[sqlite3.Connection, WriterLock]":
+        return self._connect(), WriterLock(self._path)
+
+    def _migrate(self, tx: Tx, lock: "WriterLock") -> None:
+        with lock.held():
             tx.execute("BEGIN IMMEDIATE")
             try:
                 self._bring_up_to_date(tx)
@@ -309,15 +308,12 @@ class SqliteDatabase:
             tx.execute("COMMIT")
 
     def _bring_up_to_date(self, tx: Tx) -> None:
-        known = migrations_of(__package__)
-        if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone():
+        pending = _pending_migrations(tx)
+        if pending is None:
             schema = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
             _run_script(tx, schema)
-            pending = known
+            pending = migrations_of(__package__)
         else:
-            applied = {row["number"]: row["checksum"] for row in tx.execute("SELECT number, checksum FROM migrations")}
-            min_code = tx.execute("SELECT MAX(min_code) FROM schema_info").fetchone()[0]
-            pending = migrations_to_run(known, applied, min_code)
             for migration in pending:
                 _run_script(tx, migration.script)
         for migration in pending:
@@ -335,24 +331,32 @@ class _Open:
         *,
         loop: asyncio.AbstractEventLoop,
         writer: sqlite3.Connection,
-        reader: sqlite3.Connection,
-        aside: sqlite3.Connection,
         lock: "WriterLock",
-        aside_lock: "WriterLock",
+        reader: sqlite3.Connection,
+        aside: "Callable[[], tuple[sqlite3.Connection, WriterLock]]",
     ) -> None:
-        self.loop, self.writer, self.reader, self.aside = loop, writer, reader, aside
-        self.lock, self.aside_lock = lock, aside_lock
+        self.loop, self.writer, self.lock, self.reader = loop, writer, lock, reader
+        self._connect_aside = aside
+        self._aside: tuple[sqlite3.Connection, WriterLock] | None = None
         self.aside_thread = _AsideThread(loop)
         # The loop never waits for a neighbour: a busy file is waited for in the second thread.
         writer.execute("PRAGMA busy_timeout = 0")
         reader.execute("PRAGMA query_only = ON")
 
+    def aside_writer(self) -> "tuple[sqlite3.Connection, WriterLock]":
+        """A second writer for the thread that does not need the loop; made when it is first wanted."""
+        if self._aside is None:
+            self._aside = self._connect_aside()
+        return self._aside
+
     def close(self) -> None:
         self.aside_thread.close()
-        for connection in (self.reader, self.aside, self.writer):
-            connection.close()
+        if self._aside is not None:
+            self._aside[0].close()
+            self._aside[1].close()
+        self.reader.close()
+        self.writer.close()
         self.lock.close()
-        self.aside_lock.close()
 
 
 class _AsideThread:
@@ -391,6 +395,19 @@ def _unavailable(error: Exception) -> StoreUnavailable:
     unavailable = StoreUnavailable(f"The database cannot be written: {error}.")
     unavailable.__cause__ = error
     return unavailable
+
+
+def _is_up_to_date(tx: Tx) -> bool:
+    return _pending_migrations(tx) == ()
+
+
+def _pending_migrations(tx: Tx) -> tuple[Migration, ...] | None:
+    """None for a file without any tables."""
+    if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone():
+        return None
+    applied = {row["number"]: row["checksum"] for row in tx.execute("SELECT number, checksum FROM migrations")}
+    min_code = tx.execute("SELECT MAX(min_code) FROM schema_info").fetchone()[0]
+    return migrations_to_run(migrations_of(__package__), applied, min_code)
 
 
 def _run_script(tx: Tx, script: str) -> None:
