@@ -265,7 +265,7 @@ class RunEnded(TurnkeeperError):
 
     def __init__(self, run: Run) -> None:
         code, status, retryable, words = ENDS_OF_RUN[run.status]
-        if run.error is not None and run.status is RunStatus.FAILED:
+        if run.error is not None:
             code, words, retryable = run.error.code, run.error.message, run.error.retryable
         super().__init__(words, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
         if run.superseded_by:

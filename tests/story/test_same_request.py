@@ -56,7 +56,7 @@ async def test_request_ids_of_two_users_have_nothing_to_do_with_each_other(keepe
 async def test_after_a_retryable_end_the_same_request_is_tried_again(keeper: Turnkeeper) -> None:
     slow = [True]
 
-    @keeper.agent("moody", run_seconds=0.05)
+    @keeper.agent("moody", run_seconds=0.5)
     async def moody(turn: AgentTurn) -> str:
         if slow:
             slow.clear()

@@ -211,7 +211,7 @@ async def test_a_client_may_reset_the_session_it_keeps(keeper: Turnkeeper) -> No
 async def test_a_run_that_takes_too_long_is_stopped_and_changes_nothing(keeper: Turnkeeper) -> None:
     stopped = asyncio.Event()
 
-    @keeper.agent("sleeper", run_seconds=0.05)
+    @keeper.agent("sleeper", run_seconds=0.5)
     async def sleeper(turn: AgentTurn) -> str:
         try:
             await asyncio.Event().wait()

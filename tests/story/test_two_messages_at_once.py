@@ -205,7 +205,7 @@ async def test_a_message_that_waits_too_long_is_ended_and_the_next_one_works(set
         with pytest.raises(TurnkeeperError) as caught:
             await keeper.reply_to(late)
 
-        assert caught.value.code == "run_timed_out"
+        assert caught.value.code == "waited_too_long"
         assert (await keeper.chat("next", session_id=session_id)).turn == 2
 
 

@@ -103,6 +103,12 @@ class Feed:
 
 
 def frame_of(entry: FeedEntry, prev: int) -> Frame:
-    truncated = entry.type is FeedType.OUTPUT_SNAPSHOT
-    data = {**entry.data, "dropped": entry.no - prev} if truncated else entry.data
+    """What is left out is said: the numbers of deltas that are gone and were not on this stream."""
+    if entry.type is FeedType.OUTPUT_SNAPSHOT:
+        dropped = entry.no - prev
+    else:
+        first, last = entry.data.get("deltas", (1, 0))
+        dropped = last - max(prev, first - 1)
+    truncated = dropped > 0
+    data = {**entry.data, "dropped": dropped} if truncated else entry.data
     return Frame(no=entry.no, prev=prev, type=entry.type, run_id=entry.run_id, truncated=truncated, data=data)
