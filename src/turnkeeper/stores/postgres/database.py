@@ -123,7 +123,8 @@ class PostgresDatabase:
         if self._pool is not None:
             pool, self._pool = self._pool, None
             try:
-                await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
+                async with asyncio.timeout(CONNECT_SECONDS):
+                    await pool.close()
             except _UNAVAILABLE:
                 pool.terminate()
 

@@ -50,7 +50,8 @@ class PostgresWakes:
         self._something_to_do.set()
         if self._sending is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._sending, CLOSING_SECONDS)
+                async with asyncio.timeout(CLOSING_SECONDS):
+                    await self._sending
             self._sending = None
         if self._hearing is not None:
             self._hearing.cancel()
@@ -140,7 +141,8 @@ async def _until_lost(listener: "Connection") -> None:
     listener.add_termination_listener(lambda _: lost.set())
     while not listener.is_closed():
         try:
-            await asyncio.wait_for(lost.wait(), LOOK_EVERY_SECONDS)
+            async with asyncio.timeout(LOOK_EVERY_SECONDS):
+                await lost.wait()
         except TimeoutError:
             try:
                 with speaking_plainly():
