@@ -18,7 +18,7 @@ from bench.plan import QUICK, Bench, Sizes
 from bench.targets import verdicts
 from tests.postgres import PostgresServer
 
-SCENARIOS = ("one_turn", "at_once", "create", "processes", "writers", "growth", "length", "counted")
+SCENARIOS = ("one_turn", "at_once", "processes", "writers", "growth", "length", "counted")
 NOT_WRITTEN = "Nothing was written to bench/: that is for full runs with all contenders, without names or --quick."
 
 

@@ -1,4 +1,4 @@
-"""Measures one scenario for one contender in this process, and prints its numbers as JSON."""
+"""Measures one contender in this process, one scenario or a few after each other, and prints the numbers as JSON."""
 
 import asyncio
 import json
@@ -25,8 +25,7 @@ def task_of(asked: dict[str, Any]) -> Task:
 
 async def main() -> None:
     logging.disable()
-    numbers = await measure(task_of(json.loads(sys.argv[1])))
-    print(json.dumps(numbers))
+    print(json.dumps([await measure(task_of(asked)) for asked in json.loads(sys.argv[1])]))
 
 
 if __name__ == "__main__":

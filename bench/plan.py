@@ -19,7 +19,15 @@ from tests.postgres import create_database, drop_database
 LONGEST_PROCESS_SECONDS = 300
 BARE = {"sqlite": "sqlite:raw", "postgres": "postgres:raw"}
 OUR_ROWS = {"sqlite": "sqlite:raw-rows", "postgres": "postgres:raw-rows"}
+COLD_OPENS = 3
 OURS = ("store", "turnkeeper")
+
+
+Numbers = list[tuple[str, str, dict[str, Any]]]
+"""Scenario, contender, and what was measured."""
+
+Where = tuple[Path, str | None]
+"""A folder, and the address of a database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +41,6 @@ class Sizes:
     long: int = 5_000
     short: int = 1_000
     with_peers: bool = True
-
-    @property
-    def rounds_of_peers(self) -> int:
-        """Peers differ by more than noise and take most of the time."""
-        return max(1, self.rounds - 1)
 
 
 QUICK = Sizes(
@@ -55,12 +58,12 @@ QUICK = Sizes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A measurement under the name of its scenario; `rounds` says in how many rounds it takes part."""
+    """A measurement that takes part in so many rounds, and gives its numbers by scenario and contender."""
 
     name: str
     contender: Entry
     rounds: int
-    run: Callable[[], dict[str, Any]]
+    run: Callable[[], Numbers]
 
 
 class ProcessFailed(Exception):
@@ -98,7 +101,8 @@ class Bench:
 
     def _run(self, job: Job) -> None:
         try:
-            self.results.add(job.name, job.contender.name, job.run())
+            for scenario, contender, numbers in job.run():
+                self.results.add(scenario, contender, numbers)
         except (ProcessFailed, subprocess.TimeoutExpired) as error:
             self.not_measured[f"{job.name}, {job.contender.name}"] = str(error)
 
@@ -123,7 +127,6 @@ class Bench:
         scenarios: dict[str, Callable[[Entry], Iterator[Job]]] = {
             "one_turn": self._one_turn,
             "at_once": self._at_once,
-            "create": self._create,
             "processes": self._processes,
             "writers": self._writers,
             "growth": self._growth,
@@ -134,9 +137,6 @@ class Bench:
         entries = self.contenders()
         return {name: [job for e in entries for job in scenarios[name](e)] for name in scenarios if name in chosen}
 
-    def _rounds(self, entry: Entry) -> int:
-        return self.sizes.rounds_of_peers if entry.is_peer else self.sizes.rounds
-
     def _one_turn(self, entry: Entry) -> Iterator[Job]:
         names = [BARE[entry.database]]
         if entry.name.split(":")[1] in OURS:
@@ -144,12 +144,18 @@ class Bench:
         against = [name for name in names if name != entry.name and name in ENTRIES]
         turns = self.sizes.turns // 2 if entry.is_peer else self.sizes.turns
 
-        def run() -> dict[str, Any]:
-            with self._databases(entry, *(ENTRIES[name] for name in against)) as databases:
-                given = {"turns": turns, "databases": databases}
-                return self._measure("one_turn", entry, given, against=against)
+        creates = entry.is_peer or entry.name.split(":")[1] in ("raw", "turnkeeper")
 
-        yield Job(name="one_turn", contender=entry, rounds=self._rounds(entry), run=run)
+        def run() -> Numbers:
+            """Creating sessions is measured in the same process, since peers take seconds to import."""
+            with self._databases(entry, *(ENTRIES[name] for name in against)) as databases, self._place(entry) as room:
+                tasks = [self._task("one_turn", entry, {"turns": turns, "databases": databases}, room, against)]
+                if creates:
+                    tasks.append(self._task("create", entry, {"seconds": self.sizes.seconds / 3}, room))
+                measured = self._finish(self._start(entry, tasks))
+            return [(task["scenario"], entry.name, numbers) for task, numbers in zip(tasks, measured, strict=True)]
+
+        yield Job(name="one_turn", contender=entry, rounds=self.sizes.rounds, run=run)
 
     def _at_once(self, entry: Entry) -> Iterator[Job]:
         for sessions in self.sizes.sessions:
@@ -158,13 +164,9 @@ class Bench:
             if (entry.is_peer and sessions != self.sizes.sessions[-1]) or (is_alone and sessions > 1):
                 continue
             given = {"sessions": sessions, "seconds": self.sizes.seconds}
-            run = self._simply("at_once", entry, given)
-            yield Job(name=f"at_once/{sessions}", contender=entry, rounds=self._rounds(entry), run=run)
-
-    def _create(self, entry: Entry) -> Iterator[Job]:
-        if entry.is_peer or entry.name.split(":")[1] in ("raw", "turnkeeper"):
-            run = self._simply("create", entry, {"seconds": self.sizes.seconds / 2})
-            yield Job(name="create", contender=entry, rounds=1 if entry.is_peer else self.sizes.rounds, run=run)
+            name = f"at_once/{sessions}"
+            run = self._simply("at_once", entry, given, name)
+            yield Job(name=name, contender=entry, rounds=self.sizes.rounds, run=run)
 
     def _writers(self, entry: Entry) -> Iterator[Job]:
         if entry.name.split(":")[1] not in ("store", "raw-rows", "raw-group-rows"):
@@ -176,16 +178,16 @@ class Bench:
         if not entry.is_peer and entry.name.split(":")[1] not in ("raw", "turnkeeper"):
             return
 
-        def run() -> dict[str, Any]:
-            with self._place(entry) as (folder, dsn):
+        def run() -> Numbers:
+            with self._place(entry) as room:
                 turns = min(entry.most_turns, self.sizes.growth_turns)
-                grown = self._measure("growth", entry, {"turns": turns}, folder=folder, dsn=dsn)
-                for opened in self._opened_by(entry):
-                    for _ in range(3 if not entry.is_peer else 2):
-                        given = {"session": grown["session"]}
-                        cold = self._measure("cold_open", opened, given, folder=folder, dsn=dsn)
-                        self.results.add("cold_open", opened.name, cold)
-            return grown
+                [grown] = self._finish(self._start(entry, [self._task("growth", entry, {"turns": turns}, room)]))
+                measured = [("growth", entry.name, grown)]
+                for opened in self._opened_by(entry) * COLD_OPENS:
+                    task = self._task("cold_open", opened, {"session": grown["session"]}, room)
+                    [cold] = self._finish(self._start(opened, [task]))
+                    measured.append(("cold_open", opened.name, cold))
+            return measured
 
         yield Job(name="growth", contender=entry, rounds=1, run=run)
 
@@ -214,45 +216,36 @@ class Bench:
 
     # --- how a job is done
 
-    def _simply(self, scenario: str, entry: Entry, given: Mapping[str, Any]) -> Callable[[], dict[str, Any]]:
-        return lambda: self._measure(scenario, entry, given)
+    def _simply(
+        self, scenario: str, entry: Entry, given: Mapping[str, Any], name: str | None = None
+    ) -> Callable[[], Numbers]:
+        def run() -> Numbers:
+            with self._place(entry) as room:
+                [numbers] = self._finish(self._start(entry, [self._task(scenario, entry, given, room)]))
+            return [(name or scenario, entry.name, numbers)]
 
-    def _measure(
-        self,
-        scenario: str,
-        entry: Entry,
-        given: Mapping[str, Any],
-        *,
-        against: Sequence[str] = (),
-        folder: Path | None = None,
-        dsn: str | None = None,
+        return run
+
+    def _task(
+        self, scenario: str, entry: Entry, given: Mapping[str, Any], room: Where, against: Sequence[str] = ()
     ) -> dict[str, Any]:
-        if folder is not None:
-            return self._finish(self._start(scenario, entry, given, folder, dsn, against))
-        with self._place(entry) as (own_folder, own_dsn):
-            return self._finish(self._start(scenario, entry, given, own_folder, own_dsn, against))
-
-    def _start(
-        self,
-        scenario: str,
-        entry: Entry,
-        given: Mapping[str, Any],
-        folder: Path,
-        dsn: str | None,
-        against: Sequence[str] = (),
-        before: Sequence[str] = (),
-    ) -> "subprocess.Popen[str]":
-        asked = {
+        """What bench.one is asked for."""
+        folder, dsn = room
+        return {
             "scenario": scenario,
             "contender": entry.name,
             "place": {"folder": str(folder), "dsn": dsn, "quiet": scenario == "counted"},
             "against": list(against),
             "given": given,
         }
-        command = [*before, str(self._python_of(entry).path), "-m", "bench.one", json.dumps(asked)]
+
+    def _start(
+        self, entry: Entry, tasks: Sequence[Mapping[str, Any]], before: Sequence[str] = ()
+    ) -> "subprocess.Popen[str]":
+        command = [*before, str(self._python_of(entry).path), "-m", "bench.one", json.dumps(tasks)]
         return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def _finish(self, process: "subprocess.Popen[str]") -> dict[str, Any]:
+    def _finish(self, process: "subprocess.Popen[str]") -> list[dict[str, Any]]:
         try:
             said, complained = process.communicate(timeout=LONGEST_PROCESS_SECONDS)
         except subprocess.TimeoutExpired:
@@ -262,28 +255,29 @@ class Bench:
         if process.returncode:
             last = complained.strip().splitlines()[-1:] or [f"ended with {process.returncode}"]
             raise ProcessFailed(last[0])
-        numbers: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
-        return numbers
+        measured: list[dict[str, Any]] = json.loads(said.strip().splitlines()[-1])
+        return measured
 
-    def _two_processes(self, entry: Entry) -> dict[str, Any]:
-        with self._place(entry) as (folder, dsn):
-            given = {"sessions": 32, "seconds": max(1.0, self.sizes.seconds), "processes": 2}
-            both = [self._start("at_once", entry, given, folder, dsn) for _ in range(2)]
-            speeds = sorted(self._finish(process)["turns_per_s"] for process in both)
-        return {"turns_per_s": sum(speeds), "slower": speeds[0], "faster": speeds[1], "ratio": speeds[0] / speeds[1]}
+    def _two_processes(self, entry: Entry) -> Numbers:
+        given = {"sessions": 32, "seconds": max(1.0, self.sizes.seconds), "processes": 2}
+        with self._place(entry) as room:
+            both = [self._start(entry, [self._task("at_once", entry, given, room)]) for _ in range(2)]
+            slower, faster = sorted(self._finish(process)[0]["turns_per_s"] for process in both)
+        numbers = {"turns_per_s": slower + faster, "slower": slower, "faster": faster, "ratio": slower / faster}
+        return [("processes", entry.name, numbers)]
 
-    def _syncs(self, entry: Entry) -> dict[str, Any]:
+    def _syncs(self, entry: Entry) -> Numbers:
         if shutil.which("strace") is None:
             raise ProcessFailed("strace is not installed")
-        with self._place(entry) as (folder, dsn):
-            trace = folder.with_name(f"{folder.name}.trace")
-            watched = "trace=fdatasync,fsync,?access,?faccessat,?faccessat2"
+        given = {"turns": 20, "more_turns": 200}
+        watched = "trace=fdatasync,fsync,?access,?faccessat,?faccessat2"
+        with self._place(entry) as room:
+            trace = room[0].with_name(f"{room[0].name}.trace")
             before = ("strace", "-f", "-y", "-e", watched, "-o", str(trace))
-            given = {"turns": 20, "more_turns": 200}
-            self._finish(self._start("counted", entry, given, folder, dsn, before=before))
+            self._finish(self._start(entry, [self._task("counted", entry, given, room)], before))
             lines = trace.read_text(errors="replace").splitlines()
             trace.unlink()
-        return _counted(lines, given["turns"], given["more_turns"])
+        return [("counted", entry.name, _counted(lines, given["turns"], given["more_turns"]))]
 
     def _place(self, entry: Entry) -> "_Room":
         return _Room(self.folder, self.server if entry.on_postgres else None)
@@ -318,7 +312,7 @@ class _Room:
         self._parent, self._server = parent, server
         self._name = f"bench_{uuid.uuid4().hex[:12]}"
 
-    def __enter__(self) -> tuple[Path, str | None]:
+    def __enter__(self) -> Where:
         self._folder = Path(tempfile.mkdtemp(prefix="tk-bench-", dir=self._parent))
         return self._folder, create_database(self._server, self._name) if self._server else None
 

@@ -26,7 +26,7 @@ class Verdict:
 
 
 def verdicts(medians: Medians, *, full: bool) -> list[Verdict]:
-    """Length is judged on a full run only: a short one does not reach 5,000 turns."""
+    """Length and bytes are judged on a full run only: pages that are half empty weigh less in a long session."""
     return [verdict for judge in _JUDGES for verdict in judge(_Numbers(medians, full))]
 
 
@@ -130,7 +130,7 @@ def _length(numbers: _Numbers) -> Iterator[Verdict]:
 
 def _bytes(numbers: _Numbers) -> Iterator[Verdict]:
     for database in ("sqlite", "postgres"):
-        tables = numbers.of("growth", f"{database}:turnkeeper", "bytes_per_turn_of")
+        tables = numbers.of("growth", f"{database}:turnkeeper", "bytes_per_turn_of") if numbers.full else None
         size = None if tables is None else sum(tables.get(table, 0) for table in KEPT_TABLES)
         measured = None if size is None else f"{size / TURN_CHARS:.2f} x ({size:,.0f} bytes a turn)"
         title = "bytes: messages, state, run, feed, audit"

@@ -12,7 +12,10 @@ from bench.contenders.contender import Contender
 from bench.scenarios import Numbers, Task
 from bench.scenarios.turns import milliseconds, walk
 
-BLOCK = 10
+BLOCK = 4
+"""Short, so that a slow moment of the disk meets everyone."""
+
+WARM_UP = 20
 
 
 async def measure(task: Task) -> Numbers:
@@ -27,14 +30,14 @@ async def measure(task: Task) -> Numbers:
         contender = contenders[entry.name] = entry.make()
         await contender.open(dataclasses.replace(task.place, folder=folder, dsn=dsn))
         sessions[entry.name] = await contender.create()
-        await walk(contender, sessions[entry.name], range(2 * BLOCK))
+        await walk(contender, sessions[entry.name], range(WARM_UP))
 
     took: dict[str, list[float]] = {name: [] for name in names}
     cpu = 0.0
     for block in range(turns // BLOCK):
         for place in range(len(names)):
             name = names[(place + block) % len(names)]
-            first = (block + 2) * BLOCK
+            first = WARM_UP + block * BLOCK
             began = time.process_time()
             took[name] += await walk(contenders[name], sessions[name], range(first, first + BLOCK))
             if name == task.contender.name:
