@@ -79,7 +79,17 @@ class Dispatch:
         now = self._world.clock.now()
         for work in await self._store.runs.due(at=now, limit=MOST_DUE_AT_ONCE):
             await self.take_next(work.tenant, work.subject)
+        await self._take_from_nodes_that_are_gone()
         self._look_at_wishes()
+
+    async def _take_from_nodes_that_are_gone(self) -> None:
+        lease_seconds = self._world.settings.lease_seconds
+        for node in await self._store.nodes.gone(unseen_for_seconds=lease_seconds):
+            held = [work async for work in self._store.runs.held_by(node.id)]
+            for work in held:
+                await self.take_next(work.tenant, work.subject)
+            if not held:
+                await self._store.nodes.leave(node)
 
     async def take_next(self, tenant: TenantId, subject: Subject) -> LiveRun | None:
         if self._closing:

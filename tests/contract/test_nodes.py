@@ -40,3 +40,13 @@ async def test_a_node_that_left_is_gone(store: Store) -> None:
     await store.nodes.leave(a_node())
 
     assert await store.nodes.living(seen_within_seconds=60) == []
+
+
+async def test_a_node_that_was_not_heard_of_and_did_not_leave_is_gone(store: Store) -> None:
+    await store.nodes.beat(a_node())
+
+    assert await store.nodes.gone(unseen_for_seconds=60) == []
+    (gone,) = await store.nodes.gone(unseen_for_seconds=-1)
+    assert gone.id == NODE
+    await store.nodes.leave(gone)
+    assert await store.nodes.gone(unseen_for_seconds=-1) == []

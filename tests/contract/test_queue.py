@@ -355,19 +355,34 @@ async def test_an_open_run_has_no_explanation_yet(store: Store) -> None:
 
 async def test_what_is_due_is_where_a_claim_is_worth_a_try(store: Store) -> None:
     busy, idle = await a_kept_session(store), await a_kept_session(store)
-    free, left_behind, overdue = [await a_kept_session(store) for _ in range(3)]
+    free, behind, overdue = [await a_kept_session(store) for _ in range(3)]
     await accept(store, "being answered", busy)
+    await accept(store, "queued behind it", busy)
     await exchange(store, idle, "Hello", "Welcome")
     await accept(store, "queued", free, agents={})
-    await accept(store, "its node died", left_behind, lease_seconds=RUN_OUT)
+    await accept(store, "its node died", behind, lease_seconds=RUN_OUT)
+    await accept(store, "queued behind it", behind)
     await waiting(store, overdue)
 
     now = await store.runs.due(at=NOON, limit=10)
     in_two_days = await store.runs.due(at=NOON + timedelta(days=2), limit=10)
 
-    expected = {Work(tenant=TENANT, subject=Subject(session.id)) for session in (free, left_behind)}
+    late = {Work(tenant=TENANT, subject=Subject(session.id)) for session in (busy, overdue)}
+    expected = {Work(tenant=TENANT, subject=Subject(session.id)) for session in (free, behind)}
     assert set(now) == expected
-    assert set(in_two_days) == expected | {Work(tenant=TENANT, subject=Subject(overdue.id))}
+    assert set(in_two_days) == expected | late
+
+
+async def test_what_a_node_holds_can_be_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnkeeper.stores.rows.LEASES_AT_ONCE", 2)
+    sessions = [await a_kept_session(store) for _ in range(5)]
+    for session in sessions[:3]:
+        await accept(store, "being answered", session)
+    await accept(store, "being answered elsewhere", sessions[3], node=OTHER_NODE)
+
+    held_here = [work async for work in store.runs.held_by(NODE)]
+
+    assert {work.subject for work in held_here} == {session.id for session in sessions[:3]}
 
 
 async def test_no_more_is_due_at_once_than_was_asked_for(store: Store) -> None:

@@ -17,7 +17,7 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
         keeper.agent("counter")(_still_counts)
         keeper.agent("held")(_still_counts)
         keeper.agent("retried")(_still_counts)
-        for name in ("failing", "asking", "talking", "patient"):
+        for name in ("failing", "asking", "talking", "patient", "endless", "blocking"):
             keeper.agent(name)(_still_counts)
         for session in await keeper.sessions():
             await _check_session(keeper, session.id)

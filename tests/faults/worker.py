@@ -83,6 +83,11 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         yield "x" * 3000
         yield "y" * 3000
 
+    @keeper.agent("endless")
+    async def endless(turn: AgentTurn) -> AsyncIterator[str]:
+        yield "z" * 3000
+        await asyncio.Event().wait()
+
     @keeper.agent("patient")
     async def patient(turn: AgentTurn) -> AsyncIterator[str]:
         yield "z" * 3000
@@ -102,7 +107,7 @@ async def a_day(keeper: Turnkeeper) -> None:
     await _told(keeper.chat("again", session_id=session, reset=True))
     await _told(keeper.reset(session))
     await _told(keeper.chat("", session_id=session))
-    first = asyncio.create_task(_told(keeper.chat("long one", session_id=session, agent="patient")))
+    first = asyncio.create_task(_told(keeper.chat("long one", session_id=session, agent="endless")))
     async for frame in keeper.follow_session(session, after=0):
         if frame.type == "output.delta" and frame.data["text"].startswith("z"):
             break

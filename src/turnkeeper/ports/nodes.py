@@ -13,5 +13,8 @@ class NodeStore(Protocol):
     async def leave(self, node: Node) -> None:
         """Say that this node is gone."""
 
+    async def gone(self, *, unseen_for_seconds: float) -> Sequence[Node]:
+        """The nodes that did not leave and were not heard of for so long, by the database's clock."""
+
     async def living(self, *, seen_within_seconds: float) -> Sequence[Node]:
         """The nodes that were heard of lately, by the database's clock."""

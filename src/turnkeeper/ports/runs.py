@@ -3,7 +3,7 @@
 Every method that writes as the holder of a lease compares its fence in its own transaction and raises LeaseLost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -185,7 +185,10 @@ class RunStore(Protocol):
         """The newest checkpoint of a run."""
 
     async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
-        """Where a claim is worth a try."""
+        """Where a claim is worth a try, because a run waits in line."""
+
+    def held_by(self, node: NodeId) -> AsyncIterator[Work]:
+        """What a node holds. Walks over everything, so it is only asked about nodes that are gone."""
 
     async def forget_requests(self, *, before: datetime) -> int:
         """Drop request keys that are older, and say how many."""

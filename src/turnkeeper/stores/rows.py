@@ -24,6 +24,7 @@ from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
 Params = dict[str, Any]
 
 NO_LIMIT = 2**62
+LEASES_AT_ONCE = 2_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

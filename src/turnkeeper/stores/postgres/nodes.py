@@ -20,3 +20,7 @@ class PostgresNodes:
     async def living(self, *, seen_within_seconds: float) -> Sequence[Node]:
         within = {"within_micros": int(seen_within_seconds * 1e6)}
         return [rows.node_of(row) for row in await self._database.read(sql.living_nodes, within)]
+
+    async def gone(self, *, unseen_for_seconds: float) -> Sequence[Node]:
+        within = {"within_micros": int(unseen_for_seconds * 1e6)}
+        return [rows.node_of(row) for row in await self._database.read(sql.gone_nodes, within)]

@@ -47,12 +47,13 @@ WITH lease AS (
               s.is_taken
 ), run AS (
     INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
-                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
     SELECT :tenant, :run_id, :session_id, :subject, :custody, t.agent, :user,
            CASE WHEN t.is_taken THEN 'running' ELSE 'queued' END, t.queue_no, t.feed_no, :trace_id, :input,
            :accepted_at, :wait_until, CASE WHEN t.is_taken THEN :accepted_at::bigint END,
            CASE WHEN t.is_taken THEN t.fence END, :retry_of,
-           (t.is_taken AND t.agent = ANY (:retry_safe_agents::text[]))::int
+           (t.is_taken AND t.agent = ANY (:retry_safe_agents::text[]))::int,
+           CASE WHEN NOT t.is_taken THEN t.queue_no END
       FROM taken t
 ), told AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
@@ -88,9 +89,10 @@ WITH session AS (
     RETURNING fence, expires_at
 ), run AS (
     INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
-                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
     VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-            :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe)
+            :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+        CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END)
 ), told AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
     VALUES (:tenant, :subject, :feed_no, 'run.accepted', :run_id, :accepted_at, :data)
@@ -351,9 +353,10 @@ UPDATE leases SET stop_how = :how, stop_by = :by
 
 -- name: insert_run
 INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id, input,
-                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
 VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe);
+        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+        CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END);
 
 -- name: get_run
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
@@ -365,28 +368,27 @@ SELECT * FROM runs
 
 -- name: first_queued_run
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status = 'queued'
-   AND status IN ('queued', 'running', 'waiting')
- ORDER BY queue_no, id LIMIT 1;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'queued'
+ ORDER BY line_no, id LIMIT 1;
 
 -- name: queued_runs_out_of_time
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting')
-   AND status IN ('queued', 'waiting') AND wait_until <= :now
- ORDER BY queue_no, id;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND wait_until <= :now
+ ORDER BY line_no, id;
 
 -- name: waiting_runs
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting') AND status = 'waiting'
- ORDER BY queue_no, id;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'waiting'
+ ORDER BY line_no, id;
 
 -- name: start_run
-UPDATE runs SET status = 'running', started_at = :started_at, fence = :fence, retry_safe = :retry_safe
+UPDATE runs SET status = 'running', line_no = NULL, started_at = :started_at, fence = :fence,
+                retry_safe = :retry_safe
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: end_run
-UPDATE runs SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
-                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
+                superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -401,23 +403,31 @@ UPDATE runs SET input = :input, merged = 1 WHERE tenant = :tenant AND id = :run_
 UPDATE runs SET merged = 0 WHERE tenant = :tenant AND id = :run_id AND merged IS NULL;
 
 -- name: suspend_run
-UPDATE runs SET status = 'waiting', wait_until = :wait_until WHERE tenant = :tenant AND id = :run_id;
+UPDATE runs SET status = 'waiting', line_no = queue_no, wait_until = :wait_until
+ WHERE tenant = :tenant AND id = :run_id;
 
 -- name: resume_run
-UPDATE runs SET status = :status, queue_no = :queue_no, wait_until = :wait_until, started_at = :started_at,
+UPDATE runs SET status = :status, queue_no = :queue_no,
+                line_no = CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END, wait_until = :wait_until, started_at = :started_at,
                 fence = :fence, retry_safe = :retry_safe
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: due_work
--- Open runs that nobody can be running: queued with a free or run-out lease, running under one, or out of time.
+-- Runs in line whose time has come: the lease is free or has run out, or they have waited too long.
 SELECT DISTINCT r.tenant, r.subject
   FROM runs r
   JOIN leases l ON l.tenant = r.tenant AND l.subject = r.subject
- WHERE r.status IN ('queued', 'running', 'waiting')
-   AND ((r.status IN ('queued', 'running')
-         AND (l.holder IS NULL OR l.expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
-        OR (r.status IN ('queued', 'waiting') AND r.wait_until <= :now))
+ WHERE r.line_no IS NOT NULL
+   AND (r.wait_until <= :now
+        OR (r.status = 'queued'
+            AND (l.holder IS NULL OR l.expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)))
  LIMIT :limit;
+
+-- name: leases_after
+-- A walk over all leases, page by page; only done for a node that is gone.
+SELECT tenant, subject, holder FROM leases
+ WHERE (tenant, subject) > (:tenant, :subject)
+ ORDER BY tenant, subject LIMIT :limit;
 
 -- name: advance_session
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq
@@ -533,4 +543,9 @@ DELETE FROM nodes WHERE tenant = '-' AND id = :node RETURNING id;
 -- name: living_nodes
 SELECT * FROM nodes
  WHERE tenant = '-' AND seen_at > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - :within_micros
+ ORDER BY id;
+
+-- name: gone_nodes
+SELECT * FROM nodes
+ WHERE tenant = '-' AND seen_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - :within_micros
  ORDER BY id;

@@ -1,6 +1,6 @@
 """Runs in a PostgreSQL database: taking them in, taking turns, and how they end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -506,6 +506,14 @@ class PostgresRuns:
     async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
         found = await self._database.read(sql.due_work, {"now": rows.micros(at), "limit": limit})
         return [Work(tenant=row["tenant"], subject=row["subject"]) for row in found]
+
+    async def held_by(self, node: NodeId) -> AsyncIterator[Work]:
+        place: rows.Params = {"tenant": "", "subject": "", "limit": rows.LEASES_AT_ONCE}
+        while page := await self._database.read(sql.leases_after, place):
+            for row in page:
+                if row["holder"] == node:
+                    yield Work(tenant=row["tenant"], subject=row["subject"])
+            place |= {"tenant": page[-1]["tenant"], "subject": page[-1]["subject"]}
 
     async def forget_requests(self, *, before: datetime) -> int:
         return await self._database.finish(self._forget_requests(before))

@@ -21,3 +21,7 @@ class SqliteNodes:
     async def living(self, *, seen_within_seconds: float) -> Sequence[Node]:
         since = self._database.clock() - int(seen_within_seconds * 1e6)
         return [rows.node_of(row) for row in self._database.read(sql.living_nodes, {"since": since})]
+
+    async def gone(self, *, unseen_for_seconds: float) -> Sequence[Node]:
+        since = self._database.clock() - int(unseen_for_seconds * 1e6)
+        return [rows.node_of(row) for row in self._database.read(sql.gone_nodes, {"since": since})]

@@ -116,9 +116,10 @@ UPDATE leases SET stop_how = :how, stop_by = :by
 
 -- name: insert_run
 INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id, input,
-                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe)
+                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
 VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe);
+        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+        CASE WHEN :status = 'queued' THEN :queue_no END);
 
 -- name: get_run
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
@@ -130,23 +131,22 @@ SELECT * FROM runs
 
 -- name: first_queued_run
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status = 'queued'
-   AND status IN ('queued', 'running', 'waiting')
- ORDER BY queue_no, id LIMIT 1;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'queued'
+ ORDER BY line_no, id LIMIT 1;
 
 -- name: queued_runs_out_of_time
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting')
-   AND status IN ('queued', 'waiting') AND wait_until <= :now
- ORDER BY queue_no, id;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND wait_until <= :now
+ ORDER BY line_no, id;
 
 -- name: waiting_runs
 SELECT * FROM runs
- WHERE tenant = :tenant AND subject = :subject AND status IN ('queued', 'running', 'waiting') AND status = 'waiting'
- ORDER BY queue_no, id;
+ WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'waiting'
+ ORDER BY line_no, id;
 
 -- name: start_run
-UPDATE runs SET status = 'running', started_at = :started_at, fence = :fence, retry_safe = :retry_safe
+UPDATE runs SET status = 'running', line_no = NULL, started_at = :started_at, fence = :fence,
+                retry_safe = :retry_safe
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: complete_run
@@ -155,8 +155,8 @@ UPDATE runs SET status = 'completed', ended_at = :now, turn = :turn, finish = :f
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: end_run
-UPDATE runs SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
-                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
+                superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -171,22 +171,31 @@ UPDATE runs SET input = :input, merged = 1 WHERE tenant = :tenant AND id = :run_
 UPDATE runs SET merged = 0 WHERE tenant = :tenant AND id = :run_id AND merged IS NULL;
 
 -- name: suspend_run
-UPDATE runs SET status = 'waiting', wait_until = :wait_until WHERE tenant = :tenant AND id = :run_id;
+UPDATE runs SET status = 'waiting', line_no = queue_no, wait_until = :wait_until
+ WHERE tenant = :tenant AND id = :run_id;
 
 -- name: resume_run
-UPDATE runs SET status = :status, queue_no = :queue_no, wait_until = :wait_until, started_at = :started_at,
+UPDATE runs SET status = :status, queue_no = :queue_no,
+                line_no = CASE WHEN :status = 'queued' THEN :queue_no END, wait_until = :wait_until, started_at = :started_at,
                 fence = :fence, retry_safe = :retry_safe
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: due_work
--- Open runs that nobody can be running: queued with a free or run-out lease, running under one, or out of time.
+-- Runs in line whose time has come: the lease is free or has run out, or they have waited too long.
 SELECT DISTINCT r.tenant, r.subject
   FROM runs r
   JOIN leases l ON l.tenant = r.tenant AND l.subject = r.subject
- WHERE r.status IN ('queued', 'running', 'waiting')
-   AND ((r.status IN ('queued', 'running') AND (l.holder IS NULL OR l.expires_at <= :clock))
-        OR (r.status IN ('queued', 'waiting') AND r.wait_until <= :now))
+ WHERE r.line_no IS NOT NULL
+   AND (r.wait_until <= :now
+        OR (r.status = 'queued'
+            AND (l.holder IS NULL OR l.expires_at <= :clock)))
  LIMIT :limit;
+
+-- name: leases_after
+-- A walk over all leases, page by page; only done for a node that is gone.
+SELECT tenant, subject, holder FROM leases
+ WHERE (tenant, subject) > (:tenant, :subject)
+ ORDER BY tenant, subject LIMIT :limit;
 
 -- name: advance_session
 -- Changes no row when another turn was committed first; the caller then raises SessionMoved.
@@ -304,3 +313,6 @@ DELETE FROM nodes WHERE tenant = '-' AND id = :node;
 
 -- name: living_nodes
 SELECT * FROM nodes WHERE tenant = '-' AND seen_at > :since ORDER BY id;
+
+-- name: gone_nodes
+SELECT * FROM nodes WHERE tenant = '-' AND seen_at <= :since ORDER BY id;

@@ -1,7 +1,8 @@
 """Runs in a SQLite file: taking them in, taking turns, and how they end."""
 
+import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -440,6 +441,15 @@ class SqliteRuns:
     async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
         place = {"clock": self._database.clock(), "now": rows.micros(at), "limit": limit}
         return [Work(tenant=row["tenant"], subject=row["subject"]) for row in self._database.read(sql.due_work, place)]
+
+    async def held_by(self, node: NodeId) -> AsyncIterator[Work]:
+        place: rows.Params = {"tenant": "", "subject": "", "limit": rows.LEASES_AT_ONCE}
+        while page := self._database.read(sql.leases_after, place):
+            for row in page:
+                if row["holder"] == node:
+                    yield Work(tenant=row["tenant"], subject=row["subject"])
+            place |= {"tenant": page[-1]["tenant"], "subject": page[-1]["subject"]}
+            await asyncio.sleep(0)
 
     async def forget_requests(self, *, before: datetime) -> int:
         return await self._database.write("forget_requests", lambda tx: self._forget_requests(tx, before))
