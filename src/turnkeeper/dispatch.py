@@ -30,6 +30,7 @@ class Dispatch:
         self._live: dict[RunId, LiveRun] = {}
         self._live_in: dict[tuple[TenantId | None, Subject], LiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._left_open: set[Lease] = set()
         self._wishes_looked_at = 0.0
         self._closing = False
 
@@ -80,6 +81,7 @@ class Dispatch:
         for work in await self._store.runs.due(at=now, limit=MOST_DUE_AT_ONCE):
             await self.take_next(work.tenant, work.subject)
         await self._take_from_nodes_that_are_gone()
+        await self._take_what_was_left_open_here()
         self._look_at_wishes()
 
     async def _take_from_nodes_that_are_gone(self) -> None:
@@ -90,6 +92,16 @@ class Dispatch:
                 await self.take_next(work.tenant, work.subject)
             if not held:
                 await self._store.nodes.leave(node)
+
+    async def _take_what_was_left_open_here(self) -> None:
+        """Runs of this node whose end could not be made durable: once their lease has run out they are abandoned."""
+        for lease in list(self._left_open):
+            try:
+                await self._store.runs.stop_wish(lease)
+            except LeaseLost:
+                self._left_open.discard(lease)
+            else:
+                await self.take_next(lease.tenant, lease.subject)
 
     async def take_next(self, tenant: TenantId, subject: Subject) -> LiveRun | None:
         if self._closing:
@@ -138,6 +150,7 @@ class Dispatch:
         try:
             reply = await self._engine.perform(live)
         except StoreUnavailable as error:
+            self._left_open.add(live.lease)
             live.ended.set_exception(error)
             live.ended.exception()  # Whoever waits is told; if nobody does, that is no bug.
         except asyncio.CancelledError:
@@ -145,6 +158,7 @@ class Dispatch:
             raise
         except Exception as error:
             log.exception("run broke", extra={"run_id": live.run.id})
+            self._left_open.add(live.lease)
             live.ended.set_exception(error)
             live.ended.exception()
         else:
