@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from turnkeeper.engine import CANCEL, HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
-from turnkeeper.errors import LeaseLost, StoreUnavailable
+from turnkeeper.errors import LeaseLost, ShuttingDown, StoreUnavailable
 from turnkeeper.ledger.feed import Feed
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
@@ -148,21 +148,17 @@ class Dispatch:
 
     async def _run_to_its_end(self, live: LiveRun) -> None:
         try:
-            reply = await self._engine.perform(live)
+            live.end(await self._engine.perform(live))
         except StoreUnavailable as error:
             self._left_open.add(live.lease)
-            live.ended.set_exception(error)
-            live.ended.exception()  # Whoever waits is told; if nobody does, that is no bug.
+            live.end(error=error)
         except asyncio.CancelledError:
-            live.ended.cancel()
+            live.end(error=ShuttingDown())
             raise
         except Exception as error:
             log.exception("run broke", extra={"run_id": live.run.id})
             self._left_open.add(live.lease)
-            live.ended.set_exception(error)
-            live.ended.exception()
-        else:
-            live.ended.set_result(reply)
+            live.end(error=error)
         finally:
             self._forget(live)
         self._store.wakes.tell(live.lease.tenant, live.lease.subject)

@@ -67,8 +67,9 @@ class LiveRun:
         self.run, self.lease, self.checkpoint, self.deadline = run, lease, checkpoint, deadline
         self.wish: StopWish | None = None
         self.task: asyncio.Task[None] | None = None
-        self.ended: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
         self.waiting_behind = 0
+        self._listeners: list[asyncio.Future[Reply | None]] = []
+        self._outcome: tuple[Reply | None, Exception | None] | None = None
         self._may_be_stopped = True
 
     def stop(self, wish: StopWish) -> None:
@@ -79,6 +80,29 @@ class LiveRun:
 
     def begin_commit(self) -> None:
         self._may_be_stopped = False
+
+    async def ended(self) -> Reply | None:
+        """Wait for its end without owning it: a caller that goes away does not end it."""
+        listener: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
+        if self._outcome is not None:
+            _tell(listener, *self._outcome)
+        else:
+            self._listeners.append(listener)
+        return await listener
+
+    def end(self, reply: Reply | None = None, error: Exception | None = None) -> None:
+        self._outcome = (reply, error)
+        for listener in self._listeners:
+            _tell(listener, reply, error)
+
+
+def _tell(listener: "asyncio.Future[Reply | None]", reply: Reply | None, error: Exception | None) -> None:
+    if listener.done():
+        return
+    if error is None:
+        listener.set_result(reply)
+    else:
+        listener.set_exception(error)
 
 
 class Engine:

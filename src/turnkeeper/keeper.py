@@ -1,6 +1,5 @@
 """Turnkeeper: the embedded face, and what every other face is given."""
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -258,7 +257,7 @@ class Turnkeeper:
         """Wait for the answer to an accepted message. Raises RunEnded when the run has another end."""
         reply = None
         if ticket.live is not None:
-            reply = await self._ended(ticket.live)
+            reply = await ticket.live.ended()
         if reply is None:
             reply = await self._outcome(ticket.run)
         return replace(
@@ -520,10 +519,6 @@ class Turnkeeper:
             if self._accepting:
                 raise
             raise ShuttingDown from None
-
-    async def _ended(self, live: LiveRun) -> Reply | None:
-        """Wait without owning: the run does not end because its caller goes."""
-        return await asyncio.shield(live.ended)
 
     def _woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
         self._feed.woken(tenant, subject)

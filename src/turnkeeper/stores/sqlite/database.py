@@ -100,7 +100,7 @@ class SqliteDatabase:
         if not self._is_writing:
             self._is_writing = True
             self._idle.clear()
-            opened.loop.call_soon(self._begin)
+            self._begin()
         return await future
 
     def write_aside(self, name: str, work: Callable[[Tx], T]) -> T:
@@ -127,14 +127,14 @@ class SqliteDatabase:
     def read(self, statement: str, params: Mapping[str, Any]) -> list[sqlite3.Row]:
         """All rows at once, from the newest durable state."""
         try:
-            return self._opened().reader.execute(statement, params).fetchall()
+            return self._quiet_connection().execute(statement, params).fetchall()
         except sqlite3.Error as error:
             raise StoreUnavailable(f"The database cannot be read: {error}.") from error
 
     def read_values(self, statement: str, params: Mapping[str, Any]) -> Sequence[tuple[Any, ...]]:
         """The same as plain tuples in the order of the statement's columns, for many rows at once."""
         try:
-            cursor = self._opened().reader.cursor()
+            cursor = self._quiet_connection().cursor()
             cursor.row_factory = None
             return cursor.execute(statement, params).fetchall()
         except sqlite3.Error as error:
@@ -142,7 +142,15 @@ class SqliteDatabase:
 
     def data_version(self) -> int:
         """A number that changes whenever another connection has committed."""
-        return int(self.read("PRAGMA data_version", {})[0][0])
+        try:
+            return int(self._opened().reader.execute("PRAGMA data_version").fetchone()[0])
+        except sqlite3.Error as error:
+            raise StoreUnavailable(f"The database cannot be read: {error}.") from error
+
+    def _quiet_connection(self) -> sqlite3.Connection:
+        """The writer's connection has the newest pages at hand, so it reads too while it has no batch open."""
+        opened = self._opened()
+        return opened.reader if self._is_writing else opened.writer
 
     def clock(self) -> int:
         """The clock by which leases go: the machine's own, which all processes on this file share."""
@@ -292,6 +300,7 @@ class SqliteDatabase:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_A_CHECKPOINT}")
+        connection.execute("PRAGMA temp_store = MEMORY")
         return connection
 
     def _aside(self) -> "tuple[sqlite3.Connection, WriterLock]":
