@@ -65,7 +65,9 @@ async def chat(
     )
 
     async def cancel() -> None:
-        await keeper.cancel(ticket.run.id, principal=caller, trace_id=exchange.trace_id)
+        # Who has heard the end closes the connection too; there is nothing left to cancel then.
+        if (await keeper.run(ticket.run.id, principal=caller)).status.is_open:
+            await keeper.cancel(ticket.run.id, principal=caller, trace_id=exchange.trace_id)
 
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return Stream(
