@@ -2,9 +2,10 @@
 
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.reply import Reply
 from turnkeeper.ports.agent import AgentTurn
 from turnkeeper.settings import Settings
 
-__all__ = ["AgentTurn", "Principal", "Reply", "Role", "Settings", "Turnkeeper", "TurnkeeperError"]
+__all__ = ["AgentTurn", "Principal", "Reply", "Role", "Settings", "TenantId", "Turnkeeper", "TurnkeeperError", "UserId"]

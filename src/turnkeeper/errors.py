@@ -295,8 +295,8 @@ class StoreUnavailable(TurnkeeperError):
     retryable = True
     title = "The database cannot be reached"
 
-    def __init__(self, reason: str = "The database cannot be written right now.") -> None:
-        super().__init__(f"{reason} Nothing was half done; send the same request again.", retry_after_ms=1000)
+    def __init__(self, reason: str, *, advice: str = "Nothing was half done; send the same request again.") -> None:
+        super().__init__(f"{reason} {advice}", retry_after_ms=1000)
 
 
 class SchemaTooNew(TurnkeeperError):

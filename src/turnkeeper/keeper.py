@@ -88,7 +88,7 @@ class Turnkeeper:
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
-        self._accepting = self._closed = False
+        self._accepting = self._opened = self._closed = False
         self.unaudited = 0
 
     @classmethod
@@ -119,7 +119,7 @@ class Turnkeeper:
         self._renewer.start()
         self._sweeper.start()
         self._sweeper.hurry("node-beat")
-        self._accepting = True
+        self._accepting = self._opened = True
         return self
 
     async def __aexit__(
@@ -465,8 +465,7 @@ class Turnkeeper:
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when nothing can be written, ShuttingDown when this node is going away."""
-        if not self._accepting:
-            raise ShuttingDown
+        self._check_open()
         await self._store.database.ping()
 
     async def nodes(self) -> Sequence[Node]:
@@ -495,8 +494,7 @@ class Turnkeeper:
     async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
         stage = "receive"
         try:
-            if not self._accepting:
-                raise ShuttingDown
+            self._check_open()
             envelope = receive(
                 inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings
             )
@@ -511,6 +509,12 @@ class Turnkeeper:
 
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
+
+    def _check_open(self) -> None:
+        if not self._opened:
+            raise RuntimeError("open it first: async with Turnkeeper.open(...) as keeper")
+        if not self._accepting:
+            raise ShuttingDown
 
     async def _outcome(self, run: Run) -> Reply:
         try:

@@ -1,11 +1,18 @@
 """Every number an operator may want to change, in one place."""
 
 import dataclasses
+import difflib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 PREFIX = "TURNKEEPER_"
+
+# Variables of ours that are no settings: of the command line and of the tests.
+OTHERS = {"agent", "demo", "session", "soak", "tenant", "url"}
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,13 @@ class Settings:
 
 def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
     """What was given, else `TURNKEEPER_*`, else the default. A value of the wrong type is a ValueError."""
+    names = {field.name for field in dataclasses.fields(Settings)}
+    if unknown := sorted(given.keys() - names):
+        raise ValueError(f"there is no setting {unknown[0]!r}{_did_you_mean(unknown[0], names)}")
+    for variable in environment:
+        if variable.startswith(PREFIX) and variable.removeprefix(PREFIX).lower() not in names | OTHERS:
+            hint = _did_you_mean(variable.removeprefix(PREFIX).lower(), names)
+            log.warning("%s is set, but there is no such setting%s", variable, hint)
     values: dict[str, Any] = {}
     for field in dataclasses.fields(Settings):
         name = PREFIX + field.name.upper()
@@ -72,6 +86,11 @@ def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
         elif name in environment:
             values[field.name] = _parsed(name, environment[name], field.type)
     return Settings(**values)
+
+
+def _did_you_mean(name: str, names: set[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _parsed(name: str, text: str, wanted: Any) -> Any:

@@ -124,7 +124,7 @@ async def test_interrupt_before_anything_was_shown_keeps_what_the_user_said(stor
     loaded = await load(store, session)
     assert (lines(loaded), loaded.session.revision) == (["Tell me a story"], 1)
     assert (await run_of(store, run)).finish is Finish.INTERRUPTED
-    assert (await feed_of(store, session))[-1].data["seq"] is None
+    assert (await feed_of(store, session))[-1].data["message_seq"] is None
 
 
 async def test_interrupt_keeps_what_was_asked_and_answered_before(store: Store) -> None:

@@ -37,7 +37,7 @@ async def test_the_feed_tells_a_turn_from_its_message_to_its_text(store: Store) 
     accepted, completed = await feed_of(store, session)
     assert (accepted.no, accepted.type.value, accepted.run_id) == (1, "run.accepted", run.id)
     assert (completed.no, completed.type.value, completed.run_id) == (2, "run.completed", run.id)
-    assert completed.data == {"turn": 1, "finish": "done", "seq": 2, "text": "Welcome"}
+    assert completed.data == {"turn": 1, "finish": "done", "message_seq": 2, "text": "Welcome"}
     assert await store.feed.last_no(TENANT, Subject(session.id)) == 2
 
 
@@ -104,7 +104,7 @@ async def test_deltas_are_gone_once_the_turn_is_kept_and_its_end_names_their_num
         (3, "run.accepted"),
         (5, "run.completed"),
     ]
-    assert entries[-1].data == {"turn": 1, "finish": "done", "seq": 2, "deltas": [2, 4], "text": "Welcome"}
+    assert entries[-1].data == {"turn": 1, "finish": "done", "message_seq": 2, "deltas": [2, 4], "text": "Welcome"}
 
 
 async def test_who_resumes_inside_the_deltas_gets_one_snapshot_and_then_the_end(store: Store) -> None:

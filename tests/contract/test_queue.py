@@ -382,7 +382,7 @@ async def test_what_a_node_holds_can_be_found(store: Store, monkeypatch: pytest.
 
     held_here = [work async for work in store.runs.held_by(NODE)]
 
-    assert {work.subject for work in held_here} == {session.id for session in sessions[:3]}
+    assert {work.subject for work in held_here} == {Subject(session.id) for session in sessions[:3]}
 
 
 async def test_no_more_is_due_at_once_than_was_asked_for(store: Store) -> None:

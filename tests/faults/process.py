@@ -31,6 +31,10 @@ class Worker:
         self._heard = asyncio.Condition()
         self._reading = asyncio.create_task(self._read())
 
+    def tell(self, do: str, **command: Any) -> None:
+        """Give a command whose answer nobody waits for."""
+        self._answers[-1] = self.begin(do, **command)
+
     async def ask(self, do: str, **command: Any) -> dict[str, Any]:
         """Give a command and wait for its answer."""
         return await self.begin(do, **command)

@@ -22,7 +22,7 @@ async def test_a_frozen_worker_whose_lease_was_taken_over_may_not_commit(address
         worker.freeze()
 
         in_time = await asyncio.wait_for(keeper.chat("in time", session_id=session.id), 30)
-        worker.begin("let_go")
+        worker.tell("let_go")
         worker.thaw()
         refused = await asyncio.wait_for(late, 30)
 
@@ -48,7 +48,7 @@ async def test_a_run_that_may_be_tried_again_is_answered_after_its_node_died(add
         session = await keeper.create_session(agent="retried")
         async with a_worker(address) as worker:
             await worker.line("ready")
-            worker.begin("chat", text="hello", session_id=session.id, request_id="req-1")
+            worker.tell("chat", text="hello", session_id=session.id, request_id="req-1")
             await worker.line("began")
             await worker.kill()
 
@@ -69,9 +69,9 @@ async def test_a_queued_message_of_a_dead_node_runs_elsewhere(address: str) -> N
         session = await keeper.create_session()
         async with a_worker(address) as worker:
             await worker.line("ready")
-            worker.begin("chat", text="first", session_id=session.id, agent="held")
+            worker.tell("chat", text="first", session_id=session.id, agent="held")
             await worker.line("began")
-            worker.begin("chat", text="second", session_id=session.id)
+            worker.tell("chat", text="second", session_id=session.id)
 
             async def both_are_in() -> bool:
                 return len(await keeper.runs(session.id)) == 2

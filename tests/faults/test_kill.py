@@ -40,7 +40,7 @@ async def test_a_process_killed_at_a_named_write_leaves_nothing_lost_or_half_don
 ) -> None:
     async with a_worker(address, stop_at=f"{write}:{moment}") as worker:
         await worker.line("ready", "stopped_at")
-        worker.begin("day")
+        worker.tell("day")
         await worker.line("left", "stopped_at")
         worker.begin_close()
         stopped = await worker.line("stopped_at")
@@ -57,7 +57,7 @@ async def test_a_process_killed_at_a_random_moment_leaves_nothing_lost_or_half_d
         await worker.line("ready")
         sessions = [(await worker.ask("chat", text="hello", agent="counter"))["session_id"] for _ in range(4)]
         for number in range(40):
-            worker.begin("chat", text=f"m{number}", session_id=chance.choice(sessions))
+            worker.tell("chat", text=f"m{number}", session_id=chance.choice(sessions))
         await asyncio.sleep(chance.uniform(0.0, 0.08))
         await worker.kill()
 

@@ -13,11 +13,13 @@ def test_a_run_tells_its_answer_and_why(ben: Api) -> None:
     explanation = ben.get(f"/runs/{reply['run_id']}/explanation").json()
 
     assert (run["status"], run["turn"], run["text"]) == ("completed", 1, reply["text"])
-    assert [stage["name"] for stage in explanation["stages"]][:4] == [
+    assert [stage["name"] for stage in explanation["stages"]] == [
+        "intake",
         "open_session",
         "reset",
         "materialize",
         "hand_off",
+        "commit",
     ]
     assert len(explanation["graph"]["nodes"]) == len(explanation["stages"])
     assert explanation["partial"] is False

@@ -121,7 +121,7 @@ async def test_merge_answers_both_messages_as_one_turn(keeper: Turnkeeper) -> No
     assert await _contents(keeper, session_id) == ["first", "second", "[first\nsecond]"]
     assert {reply.text for reply in replies} == {"[first\nsecond]"}  # type: ignore[attr-defined]
     assert (await keeper.session(session_id)).turns == 1
-    assert replies[1].merged is True  # type: ignore[attr-defined]
+    assert replies[1].merged is True
 
 
 async def test_after_the_first_output_a_merge_becomes_an_enqueue_and_says_so(keeper: Turnkeeper) -> None:
@@ -135,7 +135,7 @@ async def test_after_the_first_output_a_merge_becomes_an_enqueue_and_says_so(kee
     replies = await asyncio.gather(first, second)
 
     assert await _contents(keeper, session_id) == ["first", "Well, [first]", "second", "Well, [second]"]
-    assert replies[1].merged is False  # type: ignore[attr-defined]
+    assert replies[1].merged is False
 
 
 async def _not_merged(keeper: Turnkeeper, session_id: str) -> None:

@@ -64,7 +64,7 @@ def serve(wanted: Wanted) -> int:
     except ValueError as error:
         return complain(str(error))
     except TurnkeeperError as error:
-        return complain(f"{settings.database}: {error.detail}", code=1)
+        return complain(error.detail, code=1)
     finally:
         bound.close()
 

@@ -42,4 +42,9 @@ class Trace:
         return self._step
 
     def stages(self) -> tuple[Stage, ...]:
-        return tuple(self._stages)
+        """What is over, and how far the step that is not over has come."""
+        if self._step is None:
+            return tuple(self._stages)
+        began, now = self._step_began, perf_counter_ns()
+        running = Stage(name=self._step, began_us=(began - self._began) // 1000, took_us=(now - began) // 1000)
+        return (*self._stages, running)

@@ -10,7 +10,7 @@ def with_text(entries: Sequence[FeedEntry], texts: Mapping[int, str], *, after: 
     """Put the text of each turn into its end, and one snapshot before an end whose deltas the reader was inside of."""
     told: list[FeedEntry] = []
     for entry in entries:
-        seq = entry.data.get("seq")
+        seq = entry.data.get("message_seq")
         if seq is None:
             told.append(entry)
             continue

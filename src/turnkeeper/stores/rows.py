@@ -374,7 +374,7 @@ def accepted_params(run: Run) -> Params:
 def turn_said(turn: Turn) -> dict[str, Any]:
     """What the feed says of a turn; its text is read from the messages, never kept twice."""
     spoken = turn.messages[-1].role is Speaker.ASSISTANT
-    return {"turn": turn.number, "finish": turn.finish.value, "seq": turn.last_seq if spoken else None}
+    return {"turn": turn.number, "finish": turn.finish.value, "message_seq": turn.last_seq if spoken else None}
 
 
 def end_said(end: RunEnd) -> dict[str, Any]:

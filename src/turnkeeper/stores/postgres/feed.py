@@ -29,7 +29,7 @@ class PostgresFeed:
     async def read(self, tenant: TenantId, subject: Subject, *, after: int, limit: int) -> Sequence[FeedEntry]:
         place = {"tenant": tenant, "subject": subject, "after": after, "limit": limit}
         found = [rows.feed_entry_of(row) for row in await self._database.read(sql.feed_after, place)]
-        seqs = [seq for entry in found if (seq := entry.data.get("seq"))]
+        seqs = [seq for entry in found if (seq := entry.data.get("message_seq"))]
         texts: dict[int, str] = {}
         if seqs:
             named = {"tenant": tenant, "session_id": subject, "seqs": seqs}

@@ -289,7 +289,10 @@ class PostgresRuns:
         await tx.run(sql.join_queue, {"tenant": run.tenant, "subject": run.subject})
         said = {"retry_of": run.id}
         no = await append_feed(tx, run.tenant, run.subject, FeedType.RUN_ACCEPTED, new_run_id, at, said)
-        await tx.run(sql.insert_run, rows.run_params(replace(run.again(new_run_id, at), feed_no=no)))
+        again = replace(run.again(new_run_id, at), feed_no=no)
+        await tx.run(sql.insert_run, rows.run_params(again))
+        if asked := await self._checkpoint_or_none(tx, run):
+            await tx.run(sql.append_checkpoint, rows.checkpoint_params(again, asked, at))
 
     async def _end_overdue(self, tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
         place = {"tenant": tenant, "subject": subject, "now": rows.micros(at)}

@@ -64,16 +64,23 @@ class SqliteDatabase:
         self._on_rollback: list[Callable[[], None]] = []
 
     async def open(self) -> None:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            writer, lock = self._connect(), WriterLock(self._path)
-            if not _is_up_to_date(writer):
-                await asyncio.to_thread(self._migrate, writer, lock)
-            self._open = _Open(
-                loop=asyncio.get_running_loop(), writer=writer, lock=lock, reader=self._connect(), aside=self._aside
-            )
-        except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(f"The database {self._path.name!r} cannot be opened: {error}.") from error
+        with contextlib.ExitStack() as undo:
+            try:
+                # Conversations are nobody else's business, so the file is made before SQLite would make it.
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                writer = undo.enter_context(contextlib.closing(self._connect()))
+                lock = undo.enter_context(contextlib.closing(WriterLock(self._path)))
+                if not _is_up_to_date(writer):
+                    await asyncio.to_thread(self._migrate, writer, lock)
+                reader = undo.enter_context(contextlib.closing(self._connect()))
+            except (sqlite3.Error, OSError) as error:
+                raise StoreUnavailable(
+                    f"The database file {str(self._path)!r} cannot be opened: {error}.",
+                    advice="Check that its folder exists and that you may write there.",
+                ) from error
+            undo.pop_all()
+        loop = asyncio.get_running_loop()
+        self._open = _Open(loop=loop, writer=writer, lock=lock, reader=reader, aside=self._aside)
 
     async def close(self) -> None:
         """What was handed in is still written."""

@@ -40,7 +40,7 @@ class SqliteFeed:
                 "content"
             ]
             for entry in found
-            if (seq := entry.data.get("seq"))
+            if (seq := entry.data.get("message_seq"))
         }
         return with_text(found, texts, after=after)
 

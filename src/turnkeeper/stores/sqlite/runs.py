@@ -217,7 +217,10 @@ class SqliteRuns:
             return
         tx.execute(sql.join_queue, {"tenant": run.tenant, "subject": run.subject})
         no = append_feed(tx, run.tenant, run.subject, FeedType.RUN_ACCEPTED, new_run_id, at, {"retry_of": run.id})
-        tx.execute(sql.insert_run, rows.run_params(replace(run.again(new_run_id, at), feed_no=no)))
+        again = replace(run.again(new_run_id, at), feed_no=no)
+        tx.execute(sql.insert_run, rows.run_params(again))
+        if asked := self._checkpoint_or_none(tx, run):
+            tx.execute(sql.append_checkpoint, rows.checkpoint_params(again, asked, at))
 
     def _end_overdue(self, tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
         place = {"tenant": tenant, "subject": subject, "now": rows.micros(at)}
