@@ -135,3 +135,18 @@ def test_an_answer_is_broken_between_words(capsys: pytest.CaptureFixture[str], c
     flow.close()
 
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["audit", "verify"], ["chat"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://ada:hunter2@127.0.0.1:1/x", "postgresql://127.0.0.1:1/x?user=ada&password=hunter2"],
+    ids=["in front of the host", "as a parameter"],
+)
+def test_the_password_of_a_database_is_never_printed(command: list[str], address: str) -> None:
+    refused = turnkeeper(*command, "--database", address, said="hello\n")
+
+    assert refused.returncode != 0
+    assert refused.stderr.startswith("turnkeeper: ")
+    assert "127.0.0.1" in refused.stderr
+    assert "hunter2" not in refused.stdout + refused.stderr

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.eventually import eventually
 from turnkeeper import AgentTurn, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.model.run import RunStatus
 
@@ -101,3 +102,71 @@ async def test_a_sync_agent_asks_and_is_answered(keeper: Turnkeeper) -> None:
     done = await keeper.chat("four", session_id=asked.session_id, answers=asked.run_id)
 
     assert done.text == "A table for four."
+
+
+async def test_answers_are_kept_when_a_run_that_may_be_tried_again_is_handed_over(settings: Settings) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow_booker(turn: AgentTurn) -> str:
+        guests = await turn.ask("For how many?")
+        begun.set()
+        await go.wait()
+        return f"Booked for {guests}."
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("slow-booker", retry_safe=True)(slow_booker)
+        asked = await keeper.chat("book", agent="slow-booker")
+        await keeper.submit("four", session_id=asked.session_id, answers=asked.run_id)
+        await begun.wait()
+        await keeper.close(grace_seconds=0)
+    go.set()
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("slow-booker", retry_safe=True)(slow_booker)
+        await eventually(lambda: _has_turns(keeper, asked.session_id, 1))
+
+        assert [message.content for message in await keeper.messages(asked.session_id)] == [
+            "book",
+            "For how many?",
+            "four",
+            "Booked for four.",
+        ]
+        retried, handed_over = await keeper.runs(asked.session_id)
+        assert (handed_over.id, handed_over.status) == (asked.run_id, RunStatus.ABANDONED)
+        assert (retried.retry_of, retried.status) == (asked.run_id, RunStatus.COMPLETED)
+
+
+async def _has_turns(keeper: Turnkeeper, session_id: str, turns: int) -> bool:
+    return (await keeper.session(session_id)).turns == turns
+
+
+async def test_answers_are_kept_when_a_run_that_may_be_tried_again_asks_once_more(settings: Settings) -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow_booker(turn: AgentTurn) -> str:
+        guests = await turn.ask("For how many?")
+        begun.set()
+        await go.wait()
+        time = await turn.ask(f"{guests} guests. At what time?")
+        return f"Booked: {guests} at {time}."
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("slow-booker", retry_safe=True)(slow_booker)
+        asked = await keeper.chat("book", agent="slow-booker")
+        await keeper.submit("four", session_id=asked.session_id, answers=asked.run_id)
+        await begun.wait()
+        await keeper.close(grace_seconds=0)
+    go.set()
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("slow-booker", retry_safe=True)(slow_booker)
+        await eventually(lambda: _newest_is(keeper, asked.session_id, RunStatus.WAITING))
+        retried = (await keeper.runs(asked.session_id))[0]
+
+        done = await keeper.chat("eight", session_id=asked.session_id, answers=retried.id)
+
+        assert done.text == "Booked: four at eight."
+
+
+async def _newest_is(keeper: Turnkeeper, session_id: str, status: RunStatus) -> bool:
+    return (await keeper.runs(session_id))[0].status is status
