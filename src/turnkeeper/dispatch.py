@@ -7,7 +7,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
-from turnkeeper.engine import CANCEL, HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
+from turnkeeper.engine import HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
 from turnkeeper.errors import LeaseLost, ShuttingDown, StoreUnavailable
 from turnkeeper.ledger.feed import Feed
 from turnkeeper.model.checkpoint import Checkpoint
@@ -15,7 +15,7 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
-from turnkeeper.ports.runs import Accepted
+from turnkeeper.ports.runs import CANCEL, Accepted
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,11 @@ class Dispatch:
 
     def live(self, run_id: RunId) -> LiveRun | None:
         return self._live.get(run_id)
+
+    @property
+    def has_settled_everything(self) -> bool:
+        """Nothing runs here, and nothing was left without a durable end."""
+        return not self._live and not self._left_open
 
     def live_leases(self) -> list[Lease]:
         """The leases to be renewed: of every live run that is not past its deadline. Called from any thread."""
@@ -71,14 +76,14 @@ class Dispatch:
         self._store.wakes.tell(run.tenant, run.subject)
         if run.status is not RunStatus.RUNNING:
             return
-        held = await self._store.runs.ask_to_stop(run.tenant, run.subject, how=CANCEL, by=None)
-        if held is not None and held.run_id == run.id:
+        held = await self._store.runs.ask_to_cancel(run)
+        if held is not None:
             self._pass_on(held, StopWish(how=CANCEL))
 
     async def take_what_is_due(self) -> None:
         """Look after everything that nobody looks after: called each second, on every node."""
-        now = self._world.clock.now()
-        for work in await self._store.runs.due(at=now, limit=MOST_DUE_AT_ONCE):
+        now, agents = self._world.clock.now(), self._world.agents.all().keys()
+        for work in await self._store.runs.due(agents=agents, at=now, limit=MOST_DUE_AT_ONCE):
             await self.take_next(work.tenant, work.subject)
         await self._take_from_nodes_that_are_gone()
         await self._take_what_was_left_open_here()
@@ -144,7 +149,9 @@ class Dispatch:
             _, stuck = await asyncio.wait(left, timeout=max(1.0, grace_seconds))
             for task in stuck:
                 task.cancel()
-            await asyncio.gather(*stuck, return_exceptions=True)
+            # An agent that swallows its cancellation is left behind; its writes are refused by then.
+            if stuck:
+                await asyncio.wait(stuck, timeout=1.0)
 
     async def _run_to_its_end(self, live: LiveRun) -> None:
         try:
@@ -178,14 +185,16 @@ class Dispatch:
         A merge is decided by the store at once, since it is possible only while nothing was put out. For the others
         the holder gets a moment to stop by itself before its fence is raised.
         """
-        with contextlib.suppress(StoreUnavailable):
+        try:
             if how.stops_the_running_run:
-                held = await self._store.runs.ask_to_stop(
-                    newcomer.tenant, newcomer.subject, how=how.value, by=newcomer.id
-                )
+                held = await self._store.runs.ask_to_give_way(newcomer, how)
                 if held is not None:
                     await self._supersede(held, newcomer, how)
             await self.take_next(newcomer.tenant, newcomer.subject)
+        except StoreUnavailable:
+            log.warning("way not made", extra={"run_id": newcomer.id})
+        except Exception:
+            log.exception("way not made", extra={"run_id": newcomer.id})
 
     async def _supersede(self, held: Lease, newcomer: Run, how: DoubleText) -> None:
         now = self._world.clock.now
@@ -230,7 +239,7 @@ class Dispatch:
         except StoreUnavailable:
             return
         else:
-            if wish is not None and wish[0] != DoubleText.MERGE.value:
+            if wish is not None:
                 live.stop(StopWish(how=wish[0], by=wish[1]))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -21,7 +21,7 @@ from turnkeeper.model.session import Custody
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
-from turnkeeper.ports.runs import RunEnd
+from turnkeeper.ports.runs import CANCEL, RunEnd
 from turnkeeper.ports.store import Store
 from turnkeeper.settings import Settings
 from turnkeeper.steps.commit import Commit, explain
@@ -55,7 +55,6 @@ class StopWish:
     by: RunId | None = None
 
 
-CANCEL = "cancel"
 HAND_OVER = "hand_over"
 LEASE_LOST = "lease_lost"
 

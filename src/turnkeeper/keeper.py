@@ -118,7 +118,6 @@ class Turnkeeper:
         await self._store.wakes.open()
         self._renewer.start()
         self._sweeper.start()
-        self._sweeper.hurry("node-beat")
         self._accepting = self._opened = True
         return self
 
@@ -140,10 +139,10 @@ class Turnkeeper:
         await self._dispatch.close(self.settings.grace_seconds if grace_seconds is None else grace_seconds)
         await self._sweeper.stop()
         await self._renewer.stop()
-        self._factory.close()
         try:
             await self._store.audit.anchor(at=self._clock.now())
-            await self._store.nodes.leave(self._node())
+            if self._dispatch.has_settled_everything:
+                await self._store.nodes.leave(self._node())
         except StoreUnavailable:
             pass  # Others notice by the missing beat.
         await self._store.wakes.close()
@@ -260,6 +259,8 @@ class Turnkeeper:
             reply = await ticket.live.ended()
         if reply is None:
             reply = await self._outcome(ticket.run)
+        if not ticket.created and ticket.replaced_session_id is None:
+            return reply
         return replace(
             reply,
             created=ticket.created,
@@ -430,10 +431,12 @@ class Turnkeeper:
         return run
 
     async def runs(
-        self, session_id: str, *, principal: Principal = LOCAL, before: int | None = None, limit: int = 50
+        self, session_id: str, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
     ) -> Sequence[Run]:
         session = await self.session(session_id, principal=principal)
-        return await self._store.runs.list(session.tenant, session.id, before=before, limit=limit)
+        return await self._store.runs.list(
+            session.tenant, session.id, before=None if before is None else RunId(before), limit=limit
+        )
 
     async def explanation(self, run_id: str, *, principal: Principal = LOCAL) -> Explanation | None:
         """Why a run came out as it did; None while it is still open."""
@@ -499,9 +502,7 @@ class Turnkeeper:
                 inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings
             )
             stage = "intake"
-            if self._agents_told != self._world.agents.all().keys():
-                self._sweeper.hurry("node-beat")
-                self._agents_told = frozenset(self._world.agents.all())
+            await self._be_known()
             return await self._engine.take_in(envelope)
         except TurnkeeperError as error:
             error.stage = error.stage or stage
@@ -509,6 +510,15 @@ class Turnkeeper:
 
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
+
+    async def _be_known(self) -> None:
+        """A node is known before it takes its first message: who looks for what a dead node held asks for nodes."""
+        agents = frozenset(self._world.agents.all())
+        if not self._agents_told:
+            await self._store.nodes.beat(self._node())
+        elif self._agents_told != agents:
+            self._sweeper.hurry("node-beat")
+        self._agents_told = agents
 
     def _check_open(self) -> None:
         if not self._opened:

@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 PREFIX = "TURNKEEPER_"
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 class Settings:
     """Read once from `TURNKEEPER_*` and passed down. Spans are in seconds, sizes in bytes unless they say otherwise."""
 
-    database: str = "turnkeeper.db"
+    database: str = field(default="turnkeeper.db", repr=False)
     synchronous: str = "FULL"
     pool_size: int = 16
 
     host: str = "127.0.0.1"
     port: int = 8765
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     identities: str | None = None
     default_agent: str = "echo"
 
@@ -63,15 +63,15 @@ class Settings:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        for each in dataclasses.fields(self):
+            value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:
-                raise ValueError(f"{field.name} is not negative")
+                raise ValueError(f"{each.name} is not negative")
 
 
 def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
     """What was given, else `TURNKEEPER_*`, else the default. A value of the wrong type is a ValueError."""
-    names = {field.name for field in dataclasses.fields(Settings)}
+    names = {each.name for each in dataclasses.fields(Settings)}
     if unknown := sorted(given.keys() - names):
         raise ValueError(f"there is no setting {unknown[0]!r}{_did_you_mean(unknown[0], names)}")
     for variable in environment:
@@ -79,12 +79,12 @@ def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
             hint = _did_you_mean(variable.removeprefix(PREFIX).lower(), names)
             log.warning("%s is set, but there is no such setting%s", variable, hint)
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(Settings):
-        name = PREFIX + field.name.upper()
-        if given.get(field.name) is not None:
-            values[field.name] = given[field.name]
+    for each in dataclasses.fields(Settings):
+        name = PREFIX + each.name.upper()
+        if given.get(each.name) is not None:
+            values[each.name] = given[each.name]
         elif name in environment:
-            values[field.name] = _parsed(name, environment[name], field.type)
+            values[each.name] = _parsed(name, environment[name], each.type)
     return Settings(**values)
 
 

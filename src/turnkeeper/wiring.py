@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 from turnkeeper.agents.echo import echo
 from turnkeeper.agents.function import AgentFunction, FunctionAgent
 from turnkeeper.agents.registry import AgentRegistry
+from turnkeeper.agents.threads import AgentThreads
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
@@ -34,14 +34,10 @@ class AgentFactory:
     """Makes agents out of functions, with threads for those that are not async."""
 
     def __init__(self, most_threads: int) -> None:
-        self._threads = ThreadPoolExecutor(most_threads, thread_name_prefix="turnkeeper-agent")
+        self._threads = AgentThreads(most_threads)
 
     def of_function(self, name: str, function: AgentFunction, policy: AgentPolicy) -> FunctionAgent:
         return FunctionAgent(AgentId(name), function, policy, self._threads)
-
-    def close(self) -> None:
-        """Lets threads that are still busy with a cancelled run end by themselves."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:

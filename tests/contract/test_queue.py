@@ -35,13 +35,16 @@ from tests.contract.builders import (
     load,
     run_of,
     run_saying,
+    supersede,
     taken_over,
     types,
     waiting,
 )
 from turnkeeper.errors import LeaseLost, RunNotFound, SessionNotFound
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import RunId, Subject, TenantId
-from turnkeeper.model.run import WAITED_TOO_LONG, RunError, RunStatus
+from turnkeeper.model.run import WAITED_TOO_LONG, RunError, RunInput, RunStatus
 from turnkeeper.ports.runs import Work
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
@@ -328,7 +331,7 @@ async def test_runs_are_listed_newest_first_page_by_page(store: Store) -> None:
     await accept(store, "elsewhere", other)
 
     first = await store.runs.list(TENANT, session.id, before=None, limit=3)
-    second = await store.runs.list(TENANT, session.id, before=first[-1].queue_no, limit=3)
+    second = await store.runs.list(TENANT, session.id, before=first[-1].id, limit=3)
 
     assert [run.id for run in (*first, *second)] == [run.id for run in reversed(kept)]
 
@@ -364,8 +367,8 @@ async def test_what_is_due_is_where_a_claim_is_worth_a_try(store: Store) -> None
     await accept(store, "queued behind it", behind)
     await waiting(store, overdue)
 
-    now = await store.runs.due(at=NOON, limit=10)
-    in_two_days = await store.runs.due(at=NOON + timedelta(days=2), limit=10)
+    now = await store.runs.due(agents=[AGENT], at=NOON, limit=10)
+    in_two_days = await store.runs.due(agents=[AGENT], at=NOON + timedelta(days=2), limit=10)
 
     late = {Work(tenant=TENANT, subject=Subject(session.id)) for session in (busy, overdue)}
     expected = {Work(tenant=TENANT, subject=Subject(session.id)) for session in (free, behind)}
@@ -389,7 +392,7 @@ async def test_no_more_is_due_at_once_than_was_asked_for(store: Store) -> None:
     for _ in range(3):
         await accept(store, "queued", await a_kept_session(store), agents={})
 
-    assert len(await store.runs.due(at=NOON, limit=2)) == 2
+    assert len(await store.runs.due(agents=[AGENT], at=NOON, limit=2)) == 2
 
 
 async def test_a_queued_run_can_be_cancelled_and_leaves_the_queue(store: Store) -> None:
@@ -429,28 +432,89 @@ async def test_cancelling_a_running_or_ended_run_changes_nothing(store: Store) -
 
 async def test_a_holder_hears_that_it_is_asked_to_stop_and_by_whom(store: Store) -> None:
     session = await a_kept_session(store)
-    _, lease = await held(store, "First", session)
+    first, lease = await held(store, "First", session)
     second = await accept(store, "Second", session)
 
     nothing_yet = await store.runs.stop_wish(lease)
-    asked = await store.runs.ask_to_stop(TENANT, Subject(session.id), how="rollback", by=second.run.id)
-    await store.runs.ask_to_stop(TENANT, Subject(session.id), how="cancel", by=None)
+    asked = await store.runs.ask_to_give_way(second.run, DoubleText.ROLLBACK)
+    await store.runs.ask_to_cancel(first)
 
     assert nothing_yet is None
     assert asked == lease
     assert await store.runs.stop_wish(lease) == ("rollback", second.run.id)
 
 
-async def test_nobody_is_asked_to_stop_when_nobody_holds_the_lease(store: Store) -> None:
+async def test_a_wish_to_cancel_is_for_one_run_and_for_no_other(store: Store) -> None:
     session = await a_kept_session(store)
+    first, lease = await held(store, "First", session)
+    await store.runs.end(lease, end_as(first, RunStatus.FAILED))
+    between = await store.runs.ask_to_cancel(first)
+    _, next_lease = await held(store, "Second", session)
 
-    assert await store.runs.ask_to_stop(TENANT, Subject(session.id), how="cancel", by=None) is None
+    assert between is None
+    assert await store.runs.ask_to_cancel(first) is None
+    assert await store.runs.stop_wish(next_lease) is None
+
+
+async def test_a_newcomer_that_runs_already_is_not_asked_to_give_way_to_itself(store: Store) -> None:
+    session = await a_kept_session(store)
+    first, lease = await held(store, "First", session)
+    newcomer = (await accept(store, "Second", session)).run
+    await store.runs.end(lease, end_as(first, RunStatus.FAILED))
+    claimed = await claim(store, session)
+    assert claimed is not None
+
+    asked = await store.runs.ask_to_give_way(newcomer, DoubleText.INTERRUPT)
+
+    assert asked is None
+    assert await store.runs.stop_wish(claimed.lease) is None
+
+
+async def test_a_command_does_not_give_way_to_a_message(store: Store) -> None:
+    session = await a_kept_session(store)
+    command = run_saying("reset", session, input=RunInput(command=Command.RESET))
+    accepted = await store.runs.accept(intake_of(command))
+    assert accepted.lease is not None
+    newcomer = (await accept(store, "Second", session)).run
+
+    asked = [await store.runs.ask_to_give_way(newcomer, how) for how in (DoubleText.MERGE, DoubleText.INTERRUPT)]
+
+    assert asked == [None, None]
+    assert not await supersede(store, accepted.lease, newcomer, DoubleText.INTERRUPT)
+    assert (await run_of(store, newcomer)).merged is False
+
+
+async def test_a_merge_leaves_no_wish_behind(store: Store) -> None:
+    session = await a_kept_session(store)
+    first, lease = await held(store, "First", session)
+    newcomer = (await accept(store, "Second", session)).run
+
+    await store.runs.ask_to_give_way(newcomer, DoubleText.MERGE)
+
+    assert await store.runs.stop_wish(lease) is None
+    assert await store.runs.ask_to_cancel(first) == lease
+
+
+async def test_what_is_queued_for_agents_of_other_nodes_is_not_due_here(store: Store) -> None:
+    await accept(store, "queued", await a_kept_session(store), agents={})
+
+    assert await store.runs.due(agents=[OTHER_AGENT], at=NOON, limit=10) == []
+
+
+async def test_a_wait_is_over_in_time_also_while_another_run_holds_the_session(store: Store) -> None:
+    session = await a_kept_session(store)
+    await held(store, "First", session)
+    late = (await accept(store, "Second", session)).run
+
+    await claim(store, session, at=NOON + timedelta(hours=1))
+
+    assert (await run_of(store, late)).status is RunStatus.TIMED_OUT
 
 
 async def test_a_wish_to_stop_ends_with_the_run_it_was_meant_for(store: Store) -> None:
     session = await a_kept_session(store)
     run, lease = await held(store, "First", session)
-    await store.runs.ask_to_stop(TENANT, Subject(session.id), how="cancel", by=None)
+    await store.runs.ask_to_cancel(run)
     await store.runs.end(lease, end_as(run, RunStatus.CANCELLED))
 
     _, next_lease = await held(store, "Second", session)

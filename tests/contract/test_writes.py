@@ -32,7 +32,7 @@ from tests.contract.builders import (
 )
 from turnkeeper.errors import StoreUnavailable
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import RunId, Subject
+from turnkeeper.model.ids import RunId
 from turnkeeper.model.node import Node
 from turnkeeper.model.run import RunStatus
 from turnkeeper.ports.store import Store
@@ -42,7 +42,8 @@ WRITES = {
     "accept",
     "anchor_audit",
     "append_delta",
-    "ask_to_stop",
+    "ask_to_cancel",
+    "ask_to_give_way",
     "beat_node",
     "cancel",
     "change_settings",
@@ -98,7 +99,10 @@ async def test_every_write_says_when_it_begins_is_written_and_is_durable(backend
         run, lease = await held(store, "A table", session)
         await store.feed.append_delta(lease, "Gladly.")
         store.runs.renew([lease], lease_seconds=LEASE_SECONDS)
-        await store.runs.ask_to_stop(TENANT, Subject(session.id), how="cancel", by=None)
+        await store.runs.ask_to_cancel(run)
+        behind = (await accept(store, "Behind", session)).run
+        await store.runs.ask_to_give_way(behind, DoubleText.ROLLBACK)
+        await store.runs.cancel(TENANT, behind.id, at=NOON)
         await reset(store, session, lease, revision=1)
         await store.runs.suspend(lease, asking("For how many?"), at=NOON, wait_until=NOON)
         answered = await answer(store, session, run, "Four")

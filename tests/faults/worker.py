@@ -113,6 +113,8 @@ async def a_day(keeper: Turnkeeper) -> None:
             break
     queued = await keeper.submit("never mind", session_id=session)
     await keeper.cancel(queued.run.id)
+    endless = await keeper.submit("too long", session_id=(await keeper.create_session(agent="endless")).id)
+    await keeper.cancel(endless.run.id)
     await asyncio.gather(first, _told(keeper.chat("stop", session_id=session, double_text="interrupt")))
     await _told(keeper.chat("wait for a renewal", session_id=session, agent="patient"))
     await _told(keeper.chat("mine", custody="client", session_id="mine"))

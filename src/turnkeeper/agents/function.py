@@ -1,12 +1,10 @@
 """Any Python function as an agent: async or not, returning its answer or yielding it piece by piece."""
 
-import asyncio
-import contextvars
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
+from turnkeeper.agents.threads import AgentThreads
 from turnkeeper.model.ids import AgentId
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn
 
@@ -18,7 +16,7 @@ _DONE = object()
 class FunctionAgent:
     """Sync functions run in threads. A thread cannot be stopped: on cancel its result is thrown away when it comes."""
 
-    def __init__(self, id: AgentId, function: AgentFunction, policy: AgentPolicy, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, id: AgentId, function: AgentFunction, policy: AgentPolicy, threads: AgentThreads) -> None:
         self.id, self.policy = id, policy
         self._function = function
         self._threads = threads
@@ -41,7 +39,7 @@ class FunctionAgent:
             yield result
 
     async def _result_of_function(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
-        result = await self._in_thread(lambda: self._function(turn))
+        result = await self._threads.run(lambda: self._function(turn))
         if inspect.isawaitable(result):
             result = await result
         if result is not None:
@@ -50,13 +48,9 @@ class FunctionAgent:
     async def _pieces_of_generator(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
         generator: Generator[str, None, None] = self._function(turn)
         try:
-            while (piece := await self._in_thread(lambda: next(generator, _DONE))) is not _DONE:
+            while (piece := await self._threads.run(lambda: next(generator, _DONE))) is not _DONE:
                 yield cast("str", piece)
         finally:
             # While the thread is still inside it, the generator cannot be closed; it is left to end by itself.
             if inspect.getgeneratorstate(generator) != inspect.GEN_RUNNING:
                 generator.close()
-
-    async def _in_thread(self, work: Callable[[], Any]) -> Any:
-        context = contextvars.copy_context()
-        return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)

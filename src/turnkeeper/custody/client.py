@@ -106,6 +106,17 @@ def carried_of(value: Mapping[str, Any]) -> Carried:
             "or leave it out to begin anew.",
             details=[{"pointer": "/carried", "message": str(error)}],
         ) from error
+    is_sound = (
+        0 <= carried.turns <= carried.revision
+        and carried.last_seq >= len(carried.history)
+        and carried.created_at.tzinfo is not None
+        and carried.epoch.started_at.tzinfo is not None
+    )
+    if not is_sound:
+        raise EnvelopeInvalid(
+            "The carried state fits no session. Send back `carried` exactly as it was received.",
+            details=[{"pointer": "/carried", "message": "its numbers or times do not fit together"}],
+        )
     if carried.version != VERSION:
         raise EnvelopeInvalid(f"The carried state has version {carried.version}; this turnkeeper reads {VERSION}.")
     return carried

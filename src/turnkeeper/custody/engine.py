@@ -1,30 +1,39 @@
 """Sessions that turnkeeper keeps itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from turnkeeper.errors import SessionClosed
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
-from turnkeeper.model.session import Conversation
+from turnkeeper.model.session import Conversation, Past
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
 
+MOST_REMEMBERED = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class EngineCustodian:
+    """Remembers what it kept last; whether the session is still there is asked of the store every time."""
+
     sessions: SessionStore
     runs: RunStore
     clock: Clock
     window: int
+    _remembered: dict[tuple[TenantId, SessionId], Past] = field(default_factory=dict)
 
     async def open(self, run: Run) -> Conversation:
-        conversation = await self.sessions.load(run.tenant, run.session_id, window=self.window)
+        known = self._remembered.pop((run.tenant, run.session_id), None)
+        conversation = await self.sessions.load(run.tenant, run.session_id, window=self.window, known=known)
         if conversation.session.status.is_terminal:
             raise SessionClosed(run.session_id)
         return conversation
@@ -51,5 +60,12 @@ class EngineCustodian:
             session_id=session.id,
             expected_revision=session.revision,
             explanation=explanation,
+        )
+        if len(self._remembered) >= MOST_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+        # A copy as the store would give it back: what the agent still holds of its state is not the conversation's.
+        history = (conversation.history + turn.messages)[-self.window :]
+        self._remembered[(session.tenant, session.id)] = Past(
+            revision=committed.revision, history=history, state=msgspec.json.decode(msgspec.json.encode(turn.state))
         )
         return Kept(committed=committed)

@@ -43,6 +43,9 @@ async def verify_audit(audit: AuditStore, tenant: TenantId | None = None) -> Ver
         seen[(entry.tenant, entry.chain, entry.no)] = entry.hash.hex()
         if entry.tenant == HOUSE:
             anchors += _anchored(entry.body)
+    if tenant is not None and tenant != HOUSE:
+        async for entry in audit.entries(HOUSE):
+            anchors += [anchor for anchor in _anchored(entry.body) if anchor[0] == tenant]
     for owner, chain, no, digest in anchors:
         if seen.get((owner, chain, no)) != digest:
             faults.append(f"Chain {chain} of tenant {owner}: entry {no} is not what its anchor saw.")

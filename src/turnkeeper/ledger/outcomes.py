@@ -40,6 +40,8 @@ class Outcomes:
         has_turn = run.turn is not None
         if run.status not in (RunStatus.COMPLETED, RunStatus.WAITING) and not has_turn:
             raise RunEnded(run)
+        if run.status is RunStatus.WAITING:
+            return await self._question_of(run)
         last = await self._last_word(run)
         explanation = await self._runs.explanation(run.tenant, run) or explain_from_feed(
             run, (), run.status, run.accepted_at, None
@@ -55,6 +57,7 @@ class Outcomes:
             finish=run.finish,
             merged=run.merged,
             carried=result.get("carried"),
+            warnings=explanation.warnings,
             explanation=explanation,
         )
 
@@ -67,6 +70,18 @@ class Outcomes:
     async def answered_no(self, run: Run) -> int:
         """The number under which the feed tells of the newest answer that this run was given."""
         return max([entry.no async for entry in self._said_of(run) if entry.type is FeedType.RUN_ANSWERED])
+
+    async def _question_of(self, run: Run) -> Reply:
+        checkpoint = await self._runs.checkpoint(run.tenant, run.id)
+        assert checkpoint is not None, "a waiting run has asked something"
+        return Reply(
+            session_id=run.session_id,
+            run_id=run.id,
+            status=run.status,
+            text=checkpoint.asks[-1].shown,
+            merged=run.merged,
+            explanation=explain_from_feed(run, (), run.status, run.accepted_at, None),
+        )
 
     def _follower(self, run: Run) -> RunId | None:
         if run.status is RunStatus.SUPERSEDED and not run.merged:

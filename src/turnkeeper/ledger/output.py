@@ -51,6 +51,14 @@ class Output:
             await self._sending
         return "".join(self._pieces)
 
+    async def stop(self) -> None:
+        """Send nothing more, and leave nothing on its way: a delta may not come after the end of its run."""
+        self._stop_timer()
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
+            if not self._sending.cancelled():
+                self._sending.exception()
+
     def _send_soon(self) -> None:
         self._timer = None
         if self._sending is None or self._sending.done():

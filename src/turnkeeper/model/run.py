@@ -122,6 +122,11 @@ class Run:
         )
 
     @property
+    def gives_way(self) -> bool:
+        """A command is done in a moment and is never stopped for a message."""
+        return self.status is RunStatus.RUNNING and self.input.command is None
+
+    @property
     def may_be_retried(self) -> bool:
         """Whether a run that was left behind is tried again, once, without being asked to."""
         return self.retry_safe and self.retry_of is None and self.custody is Custody.ENGINE

@@ -106,6 +106,15 @@ class SettingsChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """The newest messages and the agent's state of a session at one revision; at that revision they never change."""
+
+    revision: int
+    history: tuple[Message, ...]
+    state: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """What a turn starts from: the session, the newest messages of its epoch, and the agent's state."""
 

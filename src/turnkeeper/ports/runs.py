@@ -3,7 +3,7 @@
 Every method that writes as the holder of a lease compares its fence in its own transaction and raises LeaseLost.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -18,6 +18,9 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
+
+CANCEL = "cancel"
+"""The wish to stop a run for nothing else; the others are the ways of double texting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +157,15 @@ class RunStore(Protocol):
     async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
         """Abandon a run of one's own before going away; like an abandoned one it is tried again if it may be."""
 
-    async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
-        """Leave a wish for the holder to stop its run. None when nobody holds the lease."""
+    async def ask_to_cancel(self, run: Run) -> Lease | None:
+        """Leave a wish for the holder to cancel this run. None when it is not running."""
+
+    async def ask_to_give_way(self, newcomer: Run, how: DoubleText) -> Lease | None:
+        """Leave a wish for the holder to stop its run for this one, which is still queued.
+
+        None when there is nothing to stop: nobody holds the lease, the newcomer has got it already, or what runs
+        is a command. A merge leaves no wish, since `supersede` decides it at once.
+        """
 
     async def supersede(
         self, lease: Lease, *, how: DoubleText, by: RunId, at: datetime, explanation: Explanation | None
@@ -175,8 +185,8 @@ class RunStore(Protocol):
     async def get(self, tenant: TenantId, run_id: RunId) -> Run:
         """Raises RunNotFound, also for a run of another tenant."""
 
-    async def list(self, tenant: TenantId, session_id: SessionId, *, before: int | None, limit: int) -> Sequence[Run]:
-        """The runs of a session, newest first, from just before the given queue_no."""
+    async def list(self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int) -> Sequence[Run]:
+        """The runs of a session, newest first, from just before the given one."""
 
     async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
         """None while the run is open."""
@@ -184,8 +194,8 @@ class RunStore(Protocol):
     async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
         """The newest checkpoint of a run."""
 
-    async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
-        """Where a claim is worth a try, because a run waits in line."""
+    async def due(self, *, agents: Collection[AgentId], at: datetime, limit: int) -> Sequence[Work]:
+        """Where a claim is worth a try: a run of one of these agents could begin, or any run has waited too long."""
 
     def held_by(self, node: NodeId) -> AsyncIterator[Work]:
         """What a node holds. Walks over everything, so it is only asked about nodes that are gone."""

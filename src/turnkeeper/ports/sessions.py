@@ -7,15 +7,20 @@ from typing import Protocol
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Session, SettingsChange
+from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
 
 
 class SessionStore(Protocol):
     async def create(self, session: Session, audit: AuditFacts) -> None:
         """Keep a new session without a message in it."""
 
-    async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
-        """The session with the newest `window` messages of its epoch, oldest first. Raises SessionNotFound."""
+    async def load(
+        self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
+    ) -> Conversation:
+        """The session with the newest `window` messages of its epoch, oldest first. Raises SessionNotFound.
+
+        Where the session is still at the revision of `known`, only the session itself is read anew.
+        """
 
     async def get(self, tenant: TenantId, session_id: SessionId) -> Session:
         """Raises SessionNotFound, also for a session of another tenant."""

@@ -128,11 +128,11 @@ async def read_messages(
 
 @router.get("/{session_id}/runs", name="read_runs", response_model=Page[RunOut], responses=problems(SessionNotFound))
 async def read_runs(
-    session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: NoCursor = None
+    session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None
 ) -> Page[RunOut]:
     """The runs of a session, newest first, whatever their end."""
     found = await keeper.runs(session_id, principal=caller, before=cursor, limit=limit + 1)
-    return page_of([RunOut.of(run) for run in found], limit, [str(run.queue_no) for run in found])
+    return page_of([RunOut.of(run) for run in found], limit, [run.id for run in found])
 
 
 @router.get(

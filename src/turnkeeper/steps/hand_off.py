@@ -47,8 +47,11 @@ class HandOff:
                     if turn.answered == len(draft.asks):
                         await output.add(piece)
         except Suspended as asked:
+            _check_piece(asked.question)
             text = await output.finished()
             raise RunSuspended(Checkpoint(asks=(*draft.asks, Ask(said=text, question=asked.question)))) from None
+        finally:
+            await output.stop()
         text = await output.finished()
         self._check_state(state)
         return replace(draft, text=text, state=state)
@@ -63,6 +66,6 @@ class HandOff:
 
 def _check_piece(piece: object) -> None:
     if not isinstance(piece, str):
-        raise AgentFailed(f"The agent answered with a {type(piece).__name__}. Yield or return text.")
+        raise AgentFailed(f"The agent spoke with a {type(piece).__name__}. Yield, return or ask with text.")
     if not is_plain_text(piece):
-        raise AgentFailed("The agent answered with a NUL character or half of a surrogate pair.")
+        raise AgentFailed("The agent said a NUL character or half of a surrogate pair.")

@@ -13,6 +13,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
+from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.ports.agent import Agents
@@ -61,7 +62,7 @@ class TakeIn:
         if name is None and envelope.session_id is None:
             name = AgentId(self.settings.default_agent)
         if name is None and envelope.double_text is not None and envelope.session_id is not None:
-            name = (await self.sessions.get(envelope.principal.tenant, envelope.session_id)).agent
+            name = await self._agent_of_session(envelope.principal, envelope.session_id)
         if name is None:
             return
         agent = self.agents.get(name)
@@ -72,6 +73,14 @@ class TakeIn:
                 raise AgentNotFound(name, sorted(known))
         elif envelope.double_text is not None and envelope.double_text not in agent.policy.allows:
             raise DoubleTextNotAllowed(name, envelope.double_text, sorted(agent.policy.allows))
+
+    async def _agent_of_session(self, principal: Principal, session_id: SessionId) -> AgentId | None:
+        """None where the caller may not know; intake itself then says what there is to say."""
+        try:
+            session = await self.sessions.get(principal.tenant, session_id)
+        except SessionNotFound:
+            return None
+        return session.agent if session.is_open_to(principal) else None
 
     async def _in_a_new_session(self, envelope: Envelope) -> TakenIn:
         session = self.new_session(envelope)

@@ -23,7 +23,6 @@ from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
 
 Params = dict[str, Any]
 
-NO_LIMIT = 2**62
 LEASES_AT_ONCE = 2_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -123,7 +122,7 @@ def session_of(row: Row) -> Session:
         epoch=Epoch(number=row["epoch"], started_at=moment(row["epoch_started_at"]), first_seq=row["epoch_first_seq"]),
         title=row["title"],
         double_text=DoubleText(row["double_text"]) if row["double_text"] else None,
-        metadata=from_json(row["metadata"]),
+        metadata=from_json(row["metadata"]) if row["metadata"] != "{}" else {},
         idle_for_seconds=row["idle_for_seconds"],
         created_at=moment(row["created_at"]),
         last_active_at=moment(row["last_active_at"]),
@@ -290,6 +289,10 @@ def superseded_params(run: Run, by: RunId, at: datetime, turn: Turn | None, *, m
         "finish": turn.finish.value if turn else None,
         "merged": int(merged),
     }
+
+
+def wish_params(run: Run, how: str, by: RunId | None) -> Params:
+    return {"tenant": run.tenant, "subject": run.subject, "how": how, "by": by}
 
 
 def request_params(request: RequestKey, run: Run) -> Params:

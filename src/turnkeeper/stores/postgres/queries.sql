@@ -126,7 +126,8 @@ RETURNING no;
 -- messages come as one list per column, newest first.
 SELECT s.*, m.*,
        (SELECT t.state FROM turns t
-         WHERE t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch) AS state
+         WHERE t.tenant = s.tenant AND t.session_id = s.id AND t.number = s.turns AND t.epoch = s.epoch
+           AND s.revision <> :known_revision) AS state
   FROM sessions s
  CROSS JOIN LATERAL (
        SELECT array_agg(w.seq) AS message_seqs, array_agg(w.id) AS message_ids, array_agg(w.turn) AS message_turns,
@@ -134,6 +135,7 @@ SELECT s.*, m.*,
               array_agg(w.created_at) AS message_moments
          FROM (SELECT seq, id, turn, role, content, created_at FROM messages
                 WHERE tenant = s.tenant AND session_id = s.id AND seq >= s.epoch_first_seq
+                  AND s.revision <> :known_revision
                 ORDER BY seq DESC LIMIT :window) w) m
  WHERE s.tenant = :tenant AND s.id = :session_id;
 
@@ -181,7 +183,7 @@ WITH lease AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
     SELECT :tenant, :subject, d.last_feed_no, 'run.completed', :run_id, :now,
            CASE WHEN d.first_delta = 0 THEN :said
-                ELSE format('%s,"deltas":[%s,%s]}', left(:said, -1), d.first_delta, (SELECT max(no) FROM dropped)) END
+                ELSE format('%s,"deltas":[%s,%s]}', left(:said, -1), d.first_delta, (SELECT COALESCE(max(no), d.first_delta) FROM dropped)) END
       FROM released d
 )
 SELECT l.is_held, r.last_feed_no, r.waiting FROM lease l LEFT JOIN released r ON true;
@@ -210,7 +212,7 @@ WITH released AS (
     SELECT :tenant, :subject, d.last_feed_no, :type, :run_id, :now,
            CASE WHEN d.first_delta = 0 THEN :said
                 ELSE format('%s%s"deltas":[%s,%s]}', left(:said, -1), CASE WHEN :said = '{}' THEN '' ELSE ',' END,
-                            d.first_delta, (SELECT max(no) FROM dropped)) END
+                            d.first_delta, (SELECT COALESCE(max(no), d.first_delta) FROM dropped)) END
       FROM released d
 )
 SELECT * FROM released;
@@ -362,9 +364,10 @@ VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :statu
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
 
 -- name: list_runs
+-- Run ids sort by the moment they were made. A run in client custody belongs to no session of ours.
 SELECT * FROM runs
- WHERE tenant = :tenant AND session_id = :session_id AND queue_no < :before
- ORDER BY queue_no DESC, id DESC LIMIT :limit;
+ WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
+ ORDER BY id DESC LIMIT :limit;
 
 -- name: first_queued_run
 SELECT * FROM runs
@@ -419,7 +422,7 @@ SELECT DISTINCT r.tenant, r.subject
   JOIN leases l ON l.tenant = r.tenant AND l.subject = r.subject
  WHERE r.line_no IS NOT NULL
    AND (r.wait_until <= :now
-        OR (r.status = 'queued'
+        OR (r.status = 'queued' AND r.agent = ANY (:agents::text[])
             AND (l.holder IS NULL OR l.expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)))
  LIMIT :limit;
 

@@ -1,6 +1,6 @@
 """Runs in a PostgreSQL database: taking them in, taking turns, and how they end."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.model.turn import Turn
-from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
+from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
@@ -253,11 +253,11 @@ class PostgresRuns:
     ) -> Claimed | None:
         async with self._database.transaction("claim") as tx:
             lease = await self._lock(tx, tenant, subject)
+            await self._end_overdue(tx, tenant, subject, at)
             if lease["holder"] is not None and not lease["has_run_out"]:
                 return None
             if lease["holder"] is not None:
                 await self._abandon(tx, await self._run(tx, tenant, lease["run_id"]), at, new_run_id)
-            await self._end_overdue(tx, tenant, subject, at)
             found = await tx.one(sql.first_queued_run, {"tenant": tenant, "subject": subject})
             if found is None or found["agent"] not in agents:
                 return None
@@ -396,15 +396,30 @@ class PostgresRuns:
 
     # --- stopping a run for another one
 
-    async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
-        return await self._database.finish(self._ask_to_stop(tenant, subject, how, by))
+    async def ask_to_cancel(self, run: Run) -> Lease | None:
+        return await self._database.finish(self._ask_to_cancel(run))
 
-    async def _ask_to_stop(self, tenant: TenantId, subject: Subject, how: str, by: RunId | None) -> Lease | None:
-        async with self._database.transaction("ask_to_stop") as tx:
-            lease = await self._lock(tx, tenant, subject)
-            if lease["holder"] is None:
+    async def _ask_to_cancel(self, run: Run) -> Lease | None:
+        async with self._database.transaction("ask_to_cancel") as tx:
+            lease = await self._lock(tx, run.tenant, run.subject)
+            if lease["holder"] is None or lease["run_id"] != run.id:
                 return None
-            await tx.run(sql.wish_to_stop, {"tenant": tenant, "subject": subject, "how": how, "by": by})
+            await tx.run(sql.wish_to_stop, rows.wish_params(run, CANCEL, None))
+            return rows.lease_of(lease)
+
+    async def ask_to_give_way(self, newcomer: Run, how: DoubleText) -> Lease | None:
+        return await self._database.finish(self._ask_to_give_way(newcomer, how))
+
+    async def _ask_to_give_way(self, newcomer: Run, how: DoubleText) -> Lease | None:
+        async with self._database.transaction("ask_to_give_way") as tx:
+            by, lease = newcomer.id, await self._lock(tx, newcomer.tenant, newcomer.subject)
+            if lease["holder"] is None or (await self._run(tx, newcomer.tenant, by)).status is not RunStatus.QUEUED:
+                return None
+            if not (await self._run(tx, newcomer.tenant, lease["run_id"])).gives_way:
+                await tx.run(sql.note_not_merged, {"tenant": newcomer.tenant, "run_id": by})
+                return None
+            if how is not DoubleText.MERGE:
+                await tx.run(sql.wish_to_stop, rows.wish_params(newcomer, how.value, by))
             return rows.lease_of(lease)
 
     async def stop_wish(self, lease: Lease) -> tuple[str, RunId | None] | None:
@@ -426,6 +441,8 @@ class PostgresRuns:
             if held["fence"] != lease.fence or held["holder"] is None:
                 return False
             run, newcomer = await self._run(tx, lease.tenant, lease.run_id), await self._run(tx, lease.tenant, by)
+            if not run.gives_way or newcomer.status is not RunStatus.QUEUED:
+                return False
             if how is DoubleText.MERGE:
                 first = await tx.one(sql.first_queued_run, rows.lease_params(lease))
                 has_asked = await self._checkpoint_or_none(tx, run) is not None
@@ -493,8 +510,8 @@ class PostgresRuns:
             raise RunNotFound(run_id)
         return rows.run_of(found[0])
 
-    async def list(self, tenant: TenantId, session_id: SessionId, *, before: int | None, limit: int) -> Sequence[Run]:
-        place = {"tenant": tenant, "session_id": session_id, "before": before or rows.NO_LIMIT, "limit": limit}
+    async def list(self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int) -> Sequence[Run]:
+        place = {"tenant": tenant, "session_id": session_id, "before": before or "~", "limit": limit}
         return [rows.run_of(row) for row in await self._database.read(sql.list_runs, place)]
 
     async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
@@ -506,8 +523,10 @@ class PostgresRuns:
         found = await self._database.read(sql.newest_checkpoint, {"tenant": tenant, "run_id": run_id})
         return rows.checkpoint_of(found[0]["data"]) if found else None
 
-    async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
-        found = await self._database.read(sql.due_work, {"now": rows.micros(at), "limit": limit})
+    async def due(self, *, agents: Collection[AgentId], at: datetime, limit: int) -> Sequence[Work]:
+        found = await self._database.read(
+            sql.due_work, {"agents": sorted(agents), "now": rows.micros(at), "limit": limit}
+        )
         return [Work(tenant=row["tenant"], subject=row["subject"]) for row in found]
 
     async def held_by(self, node: NodeId) -> AsyncIterator[Work]:

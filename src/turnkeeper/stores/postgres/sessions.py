@@ -8,7 +8,7 @@ from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Session, SettingsChange
+from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
 from turnkeeper.stores import rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
@@ -23,14 +23,20 @@ class PostgresSessions:
     async def create(self, session: Session, audit: AuditFacts) -> None:
         await self._database.finish(self._audit.append(audit, lambda entry: self._create(session, entry)))
 
-    async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
-        place = {"tenant": tenant, "session_id": session_id, "window": window}
+    async def load(
+        self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
+    ) -> Conversation:
+        known_revision = -1 if known is None else known.revision
+        place = {"tenant": tenant, "session_id": session_id, "window": window, "known_revision": known_revision}
         found = await self._database.read(sql.load_conversation, place)
         if not found:
             raise SessionNotFound(session_id)
+        session = rows.session_of(found[0])
+        if known is not None and known.revision == session.revision:
+            return Conversation(session=session, history=known.history[-window:], state=known.state)
         state = found[0]["state"]
         return Conversation(
-            session=rows.session_of(found[0]),
+            session=session,
             history=tuple(_newest_messages(found[0]))[::-1],
             state=rows.from_json(state) if state else {},
         )

@@ -36,7 +36,12 @@ class SqliteAudit:
         await self._database.write("record_audit", lambda tx: self.append(tx, facts))
 
     async def anchor(self, *, at: datetime) -> int:
-        return await self._database.write("anchor_audit", lambda tx: self._anchor(tx, at))
+        grown, self._grown = self._grown - {HOUSE}, set()
+        try:
+            return await self._database.write("anchor_audit", lambda tx: self._anchor(tx, grown, at))
+        except BaseException:
+            self._grown |= grown
+            raise
 
     async def entries(self, tenant: TenantId | None = None) -> AsyncIterator[AuditEntry]:
         place: rows.Params = {"tenant": tenant or "", "chain": "", "no": 0, "limit": PAGE}
@@ -47,14 +52,12 @@ class SqliteAudit:
                 yield rows.audit_entry_of(row)
             place |= {name: page[-1][name] for name in ("tenant", "chain", "no")}
 
-    def _anchor(self, tx: Tx, at: datetime) -> int:
-        grown = sorted(self._grown - {HOUSE})
-        heads = {tenant: self._heads.get(tenant) or self._head(tx, tenant) for tenant in grown}
+    def _anchor(self, tx: Tx, grown: set[TenantId], at: datetime) -> int:
+        heads = {tenant: self._heads.get(tenant) or self._head(tx, tenant) for tenant in sorted(grown)}
         if heads:
             said = {tenant: {"no": no, "hash": digest.hex()} for tenant, (no, digest) in heads.items()}
             facts = {"chain": self._chain, "heads": said}
             self.append(tx, AuditFacts(tenant=HOUSE, at=at, verb="anchor", outcome="accepted", facts=facts))
-        self._grown.clear()
         return len(heads)
 
     def _head(self, tx: Tx, tenant: TenantId) -> tuple[int, bytes]:

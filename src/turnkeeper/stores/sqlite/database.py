@@ -58,6 +58,7 @@ class SqliteDatabase:
         self._waiting: deque[_Write] = deque()
         self._batch: list[_Write] = []
         self._is_writing = False
+        self._patience: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._idle.set()
         self._open: _Open | None = None
@@ -84,9 +85,14 @@ class SqliteDatabase:
 
     async def close(self) -> None:
         """What was handed in is still written."""
-        if self._open is not None:
-            await self._idle.wait()
-            opened, self._open = self._open, None
+        if self._open is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2 * self._busy_seconds):
+                while self._is_writing:
+                    await self._idle.wait()
+        opened, self._open = self._open, None
+        if not self._is_writing:
             await asyncio.to_thread(opened.close)
 
     async def ping(self) -> None:
@@ -147,10 +153,12 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise StoreUnavailable(f"The database cannot be read: {error}.") from error
 
-    def data_version(self) -> int:
-        """A number that changes whenever another connection has committed."""
+    def data_version(self) -> int | None:
+        """A number that changes whenever somebody else has committed; None while a batch of our own is under way."""
+        if self._is_writing:
+            return None
         try:
-            return int(self._opened().reader.execute("PRAGMA data_version").fetchone()[0])
+            return int(self._opened().writer.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.Error as error:
             raise StoreUnavailable(f"The database cannot be read: {error}.") from error
 
@@ -169,16 +177,29 @@ class SqliteDatabase:
         """Get the lock; where another process has it, wait for it in the second thread."""
         opened = self._opened()
         try:
-            if opened.lock.try_to_take():
-                opened.writer.execute("BEGIN IMMEDIATE")
-                self._perform_batch()
-                return
-        except sqlite3.OperationalError:
-            opened.lock.release()
-        except (sqlite3.Error, OSError) as error:
+            is_taken = opened.lock.try_to_take()
+        except OSError as error:
             self._fail_everything(error)
             return
+        if is_taken:
+            try:
+                opened.writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error:
+                # A neighbour that is none of ours: wait for it like for the others.
+                opened.lock.release()
+            else:
+                self._perform_batch()
+                return
+        self._patience = opened.loop.call_later(self._busy_seconds, self._lose_patience)
         opened.aside_thread.do(self._begin_patiently, self._begun)
+
+    def _lose_patience(self) -> None:
+        """Whoever holds the file stands still. Those who wait are told; the lock is still waited for."""
+        self._patience = self._opened().loop.call_later(self._busy_seconds, self._lose_patience)
+        waiting, self._waiting = self._waiting, deque()
+        for write in waiting:
+            if not write.future.done():
+                write.future.set_exception(StoreUnavailable("Another process has held the database file for too long."))
 
     def _begin_patiently(self) -> None:
         opened = self._opened()
@@ -186,12 +207,16 @@ class SqliteDatabase:
         try:
             opened.writer.execute(f"PRAGMA busy_timeout = {int(self._busy_seconds * 1000)}")
             opened.writer.execute("BEGIN IMMEDIATE")
-            opened.writer.execute("PRAGMA busy_timeout = 0")
         except BaseException:
             opened.lock.release()
             raise
+        finally:
+            opened.writer.execute("PRAGMA busy_timeout = 0")
 
     def _begun(self, error: Exception | None) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
         if error is not None:
             self._fail_everything(error)
         else:
@@ -221,9 +246,9 @@ class SqliteDatabase:
         tx.execute("SAVEPOINT one")
         try:
             write.result = write.work(tx)
-        except sqlite3.OperationalError:
-            raise
         except Exception as error:
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                raise
             tx.execute("ROLLBACK TO one")
             write.error = error
             self._forget()

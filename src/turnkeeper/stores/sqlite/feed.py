@@ -75,12 +75,12 @@ class SqliteWakes:
             self._woken(tenant, subject)
 
     async def _look(self) -> None:
-        # Our own writer is another connection too, so a change may be ours; a hint too many does no harm.
         seen = -1
         while True:
             with contextlib.suppress(StoreUnavailable):
                 version = self._database.data_version()
-                if version != seen and self._woken is not None:
-                    self._woken(None, None)
-                seen = version
+                if version is not None and version != seen:
+                    seen = version
+                    if self._woken is not None:
+                        self._woken(None, None)
             await asyncio.sleep(LOOK_EVERY_SECONDS)

@@ -125,9 +125,10 @@ VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :statu
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
 
 -- name: list_runs
+-- Run ids sort by the moment they were made. A run in client custody belongs to no session of ours.
 SELECT * FROM runs
- WHERE tenant = :tenant AND session_id = :session_id AND queue_no < :before
- ORDER BY queue_no DESC, id DESC LIMIT :limit;
+ WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
+ ORDER BY id DESC LIMIT :limit;
 
 -- name: first_queued_run
 SELECT * FROM runs
@@ -187,7 +188,7 @@ SELECT DISTINCT r.tenant, r.subject
   JOIN leases l ON l.tenant = r.tenant AND l.subject = r.subject
  WHERE r.line_no IS NOT NULL
    AND (r.wait_until <= :now
-        OR (r.status = 'queued'
+        OR (r.status = 'queued' AND r.agent IN (SELECT value FROM json_each(:agents))
             AND (l.holder IS NULL OR l.expires_at <= :clock)))
  LIMIT :limit;
 

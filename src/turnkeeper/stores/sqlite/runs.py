@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.model.turn import Turn
-from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
+from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -181,11 +181,11 @@ class SqliteRuns:
         new_run_id: RunId,
     ) -> Claimed | None:
         lease = self._lease(tx, tenant, subject)
+        self._end_overdue(tx, tenant, subject, at)
         if lease["holder"] is not None and lease["expires_at"] > self._database.clock():
             return None
         if lease["holder"] is not None:
             self._abandon(tx, self._run(tx, tenant, lease["run_id"]), at, new_run_id)
-        self._end_overdue(tx, tenant, subject, at)
         found = tx.execute(sql.first_queued_run, {"tenant": tenant, "subject": subject}).fetchone()
         if found is None or found["agent"] not in agents:
             return None
@@ -336,14 +336,28 @@ class SqliteRuns:
 
     # --- stopping a run for another one
 
-    async def ask_to_stop(self, tenant: TenantId, subject: Subject, *, how: str, by: RunId | None) -> Lease | None:
-        return await self._database.write("ask_to_stop", lambda tx: self._ask_to_stop(tx, tenant, subject, how, by))
+    async def ask_to_cancel(self, run: Run) -> Lease | None:
+        return await self._database.write("ask_to_cancel", lambda tx: self._ask_to_cancel(tx, run))
 
-    def _ask_to_stop(self, tx: Tx, tenant: TenantId, subject: Subject, how: str, by: RunId | None) -> Lease | None:
-        lease = self._lease(tx, tenant, subject)
-        if lease["holder"] is None:
+    def _ask_to_cancel(self, tx: Tx, run: Run) -> Lease | None:
+        lease = self._lease(tx, run.tenant, run.subject)
+        if lease["holder"] is None or lease["run_id"] != run.id:
             return None
-        tx.execute(sql.wish_to_stop, {"tenant": tenant, "subject": subject, "how": how, "by": by})
+        tx.execute(sql.wish_to_stop, rows.wish_params(run, CANCEL, None))
+        return rows.lease_of(lease)
+
+    async def ask_to_give_way(self, newcomer: Run, how: DoubleText) -> Lease | None:
+        return await self._database.write("ask_to_give_way", lambda tx: self._ask_to_give_way(tx, newcomer, how))
+
+    def _ask_to_give_way(self, tx: Tx, newcomer: Run, how: DoubleText) -> Lease | None:
+        by, lease = newcomer.id, self._lease(tx, newcomer.tenant, newcomer.subject)
+        if lease["holder"] is None or self._run(tx, newcomer.tenant, by).status is not RunStatus.QUEUED:
+            return None
+        if not self._run(tx, newcomer.tenant, lease["run_id"]).gives_way:
+            tx.execute(sql.note_not_merged, {"tenant": newcomer.tenant, "run_id": by})
+            return None
+        if how is not DoubleText.MERGE:
+            tx.execute(sql.wish_to_stop, rows.wish_params(newcomer, how.value, by))
         return rows.lease_of(lease)
 
     async def stop_wish(self, lease: Lease) -> tuple[str, RunId | None] | None:
@@ -364,6 +378,8 @@ class SqliteRuns:
         if held["fence"] != lease.fence or held["holder"] is None:
             return False
         run, newcomer = self._run(tx, lease.tenant, lease.run_id), self._run(tx, lease.tenant, by)
+        if not run.gives_way or newcomer.status is not RunStatus.QUEUED:
+            return False
         if how is DoubleText.MERGE:
             first = tx.execute(sql.first_queued_run, rows.lease_params(lease)).fetchone()
             has_asked = self._checkpoint_or_none(tx, run) is not None
@@ -428,8 +444,8 @@ class SqliteRuns:
             raise RunNotFound(run_id)
         return rows.run_of(found[0])
 
-    async def list(self, tenant: TenantId, session_id: SessionId, *, before: int | None, limit: int) -> Sequence[Run]:
-        place = {"tenant": tenant, "session_id": session_id, "before": before or rows.NO_LIMIT, "limit": limit}
+    async def list(self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int) -> Sequence[Run]:
+        place = {"tenant": tenant, "session_id": session_id, "before": before or "~", "limit": limit}
         return [rows.run_of(row) for row in self._database.read(sql.list_runs, place)]
 
     async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
@@ -441,8 +457,9 @@ class SqliteRuns:
         found = self._database.read(sql.newest_checkpoint, {"tenant": tenant, "run_id": run_id})
         return rows.checkpoint_of(found[0]["data"]) if found else None
 
-    async def due(self, *, at: datetime, limit: int) -> Sequence[Work]:
-        place = {"clock": self._database.clock(), "now": rows.micros(at), "limit": limit}
+    async def due(self, *, agents: Collection[AgentId], at: datetime, limit: int) -> Sequence[Work]:
+        here = rows.json_text(sorted(agents))
+        place = {"agents": here, "clock": self._database.clock(), "now": rows.micros(at), "limit": limit}
         return [Work(tenant=row["tenant"], subject=row["subject"]) for row in self._database.read(sql.due_work, place)]
 
     async def held_by(self, node: NodeId) -> AsyncIterator[Work]:

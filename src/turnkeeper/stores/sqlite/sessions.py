@@ -8,7 +8,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Session, SettingsChange
+from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
 from turnkeeper.stores import rows
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
@@ -23,11 +23,15 @@ class SqliteSessions:
     async def create(self, session: Session, audit: AuditFacts) -> None:
         await self._database.write("create_session", lambda tx: self._create(tx, session, audit))
 
-    async def load(self, tenant: TenantId, session_id: SessionId, *, window: int) -> Conversation:
+    async def load(
+        self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
+    ) -> Conversation:
         found = self._database.read(sql.load_session, {"tenant": tenant, "session_id": session_id})
         if not found:
             raise SessionNotFound(session_id)
         session = rows.session_of(found[0])
+        if known is not None and known.revision == session.revision:
+            return Conversation(session=session, history=known.history[-window:], state=known.state)
         place = {"tenant": tenant, "session_id": session_id, "first_seq": session.epoch.first_seq, "window": window}
         newest = self._database.read_values(sql.newest_messages, place)
         state = found[0]["state"]

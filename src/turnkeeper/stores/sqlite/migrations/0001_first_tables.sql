@@ -87,7 +87,7 @@ CREATE TABLE runs (
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX runs_of_session ON runs (tenant, session_id, queue_no);
+CREATE INDEX runs_of_session ON runs (tenant, session_id, id);
 -- The runs that are not running yet or not running now. A run that begins at once never enters it: on the common path
 -- it costs nothing, and no indexed column of a run changes.
 CREATE INDEX runs_in_line ON runs (tenant, subject, line_no) WHERE line_no IS NOT NULL;
