@@ -27,7 +27,7 @@ def test_an_audit_that_holds(database: Path) -> None:
 def test_one_tenant_can_be_verified_alone(database: Path) -> None:
     verified = turnkeeper("audit", "verify", "--database", str(database), "--tenant", "default")
 
-    assert (verified.returncode, verified.stdout) == (0, "The audit holds: 2 entries in 1 chain, 0 anchors.\n")
+    assert (verified.returncode, verified.stdout) == (0, "The audit holds: 2 entries in 1 chain, 1 anchor.\n")
 
 
 @pytest.mark.parametrize(

@@ -189,8 +189,14 @@ def test_a_bad_query_is_a_problem(ben: Api, query: str) -> None:
 def test_a_bad_cursor_is_a_problem(ben: Api, cursor: str) -> None:
     session_id = ben.post("/sessions").json()["id"]
 
-    for part in ("messages", "runs"):
-        assert_problem(ben.get(f"/sessions/{session_id}/{part}?cursor={cursor}"), 422, "envelope_invalid")
+    assert_problem(ben.get(f"/sessions/{session_id}/messages?cursor={cursor}"), 422, "envelope_invalid")
+
+
+@pytest.mark.parametrize("cursor", ["-1", "a%20b", "%F0%9F%8D%B5"])
+def test_a_cursor_that_is_no_id_is_a_problem(ben: Api, cursor: str) -> None:
+    session_id = ben.post("/sessions").json()["id"]
+
+    assert_problem(ben.get(f"/sessions/{session_id}/runs?cursor={cursor}"), 422, "envelope_invalid")
 
 
 @pytest.mark.parametrize("if_match", ['"x"', "", '"1', str(2**70), '"1", "2"'])

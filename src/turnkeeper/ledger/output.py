@@ -48,7 +48,7 @@ class Output:
         """All of the text, once nothing of it is on its way any more."""
         self._stop_timer()
         if self._sending is not None:
-            await self._sending
+            await asyncio.shield(self._sending)
         return "".join(self._pieces)
 
     async def stop(self) -> None:
@@ -68,10 +68,11 @@ class Output:
 
     async def _send_now(self) -> None:
         self._stop_timer()
+        # Shielded, so that a cancelled run can still wait for what is on its way.
         if self._sending is not None:
-            await self._sending
+            await asyncio.shield(self._sending)
         self._sending = asyncio.get_running_loop().create_task(self._send())
-        await self._sending
+        await asyncio.shield(self._sending)
 
     async def _send(self) -> None:
         text = "".join(self._unsent)
