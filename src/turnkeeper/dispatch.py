@@ -169,7 +169,7 @@ class Dispatch:
         finally:
             self._forget(live)
         self._store.wakes.tell(live.lease.tenant, live.lease.subject)
-        if live.waiting_behind:
+        if live.queued_behind:
             with contextlib.suppress(StoreUnavailable):
                 await self.take_next(live.lease.tenant, live.lease.subject)
 

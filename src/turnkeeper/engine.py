@@ -66,7 +66,7 @@ class LiveRun:
         self.run, self.lease, self.checkpoint, self.deadline = run, lease, checkpoint, deadline
         self.wish: StopWish | None = None
         self.task: asyncio.Task[None] | None = None
-        self.waiting_behind = 0
+        self.queued_behind = 0
         self._listeners: list[asyncio.Future[Reply | None]] = []
         self._outcome: tuple[Reply | None, Exception | None] | None = None
         self._may_be_stopped = True
@@ -161,7 +161,7 @@ class Engine:
         except Exception as error:
             await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
         else:
-            live.waiting_behind = draft.waiting
+            live.queued_behind = draft.queued
             return draft.reply
         return None
 
@@ -177,7 +177,7 @@ class Engine:
             )
         except LeaseLost:
             return
-        live.waiting_behind = ended.waiting
+        live.queued_behind = ended.queued
 
     async def _end_overdue(self, live: LiveRun, draft: TurnDraft, error: TimeoutError) -> None:
         if self._world.clock.now() < live.deadline:
@@ -223,7 +223,7 @@ class Engine:
         now = self._world.clock.now()
         explanation = replace(explain(draft, RunStatus.SUPERSEDED), at=now)
         await self._runs.supersede(live.lease, how=DoubleText(wish.how), by=wish.by, at=now, explanation=explanation)
-        live.waiting_behind = 1
+        live.queued_behind = 1
 
     async def _end_unsure(self, live: LiveRun, draft: TurnDraft, error: StoreUnavailable) -> None:
         """A write raised, so nobody knows yet whether it is durable.
@@ -243,7 +243,7 @@ class Engine:
             suspended = await self._runs.suspend(live.lease, checkpoint, at=now, wait_until=wait_until)
         except LeaseLost:
             return None
-        live.waiting_behind = suspended.waiting
+        live.queued_behind = suspended.queued
         return Reply(
             session_id=live.run.session_id,
             run_id=live.run.id,

@@ -203,10 +203,10 @@ class QueueFull(TurnkeeperError):
     retryable = True
     title = "Too many messages are waiting"
 
-    def __init__(self, session_id: SessionId, *, waiting: int) -> None:
+    def __init__(self, session_id: SessionId, *, queued: int) -> None:
         super().__init__(
-            f"{waiting} messages already wait in session {session_id!r}. Send this one again later.",
-            waiting=waiting,
+            f"{queued} messages already wait in session {session_id!r}. Send this one again later.",
+            queued=queued,
             retry_after_ms=1000,
         )
 

@@ -236,7 +236,7 @@ async def test_a_full_queue_refuses_the_next_message(store: Store, backend: Back
 
     refused = await refusal(store, backend, QueueFull, run_saying("One too many", session), queue_limit=2)
 
-    assert refused.facts["waiting"] == 2
+    assert refused.facts["queued"] == 2
 
 
 async def test_a_queue_that_became_shorter_takes_messages_again(store: Store) -> None:

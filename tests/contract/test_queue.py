@@ -96,7 +96,7 @@ async def test_a_commit_says_how_many_runs_wait_behind_it(store: Store) -> None:
 
     committed = await commit(store, run, lease, "one")
 
-    assert (committed.revision, committed.waiting, committed.feed_no) == (1, 2, 4)
+    assert (committed.revision, committed.queued, committed.feed_no) == (1, 2, 4)
 
 
 async def test_a_message_does_not_overtake_those_that_are_queued(store: Store) -> None:
@@ -321,7 +321,7 @@ async def test_a_failed_run_gives_the_lease_back_and_changes_nothing_in_the_sess
     assert (lines(loaded), loaded.state, loaded.session.revision) == (["Hello", "Welcome"], {"guests": 2}, 1)
     assert (kept.status, kept.error, kept.input) == (RunStatus.FAILED, broken, run.input)
     assert await explained(store, run) == explanation_of(run, RunStatus.FAILED)
-    assert (ended.waiting, ended.feed_no) == (0, 4)
+    assert (ended.queued, ended.feed_no) == (0, 4)
     assert (await accept(store, "Next", session)).lease is not None
 
 
@@ -406,7 +406,7 @@ async def test_a_queued_run_can_be_cancelled_and_leaves_the_queue(store: Store) 
     assert (cancelled.status, cancelled.ended_at) == (RunStatus.CANCELLED, NOON)
     assert await run_of(store, second.run) == cancelled
     assert (await explained(store, second.run)).status is RunStatus.CANCELLED
-    assert committed.waiting == 0
+    assert committed.queued == 0
 
 
 async def test_a_waiting_run_can_be_cancelled(store: Store) -> None:

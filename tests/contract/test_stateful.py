@@ -392,7 +392,7 @@ class Conversations(RuleBasedStateMachine):
 
     def _leases_agree(self) -> None:
         kept = self._run(
-            self._backend.execute(f"SELECT subject, fence, waiting FROM leases WHERE tenant = '{self._tenant}'")
+            self._backend.execute(f"SELECT subject, fence, queued FROM leases WHERE tenant = '{self._tenant}'")
         )
         expected = {(str(one.session.id), one.fence, len(one.queue)) for one in self._sessions}
         assert {tuple(row) for row in kept} == expected
@@ -423,7 +423,7 @@ class Conversations(RuleBasedStateMachine):
 
     def _released(self, one: ExpectedSession, committed: Committed) -> None:
         one.feed_no += 1
-        assert (committed.waiting, committed.feed_no) == (len(one.queue), one.feed_no)
+        assert (committed.queued, committed.feed_no) == (len(one.queue), one.feed_no)
         self._touched = one
 
     def _is_idle(self, one: ExpectedSession) -> bool:

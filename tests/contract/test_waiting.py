@@ -52,7 +52,7 @@ async def test_suspending_says_how_many_runs_wait_behind(store: Store) -> None:
 
     committed = await store.runs.suspend(lease, asking("Really?"), at=NOON, wait_until=NOON)
 
-    assert committed.waiting == 1
+    assert committed.queued == 1
     assert await claim(store, session) is not None
 
 

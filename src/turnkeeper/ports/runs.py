@@ -95,11 +95,11 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """`waiting` runs are still queued behind the one that was just kept."""
+    """So many runs are still queued behind the one that was just kept."""
 
     revision: int
     feed_no: int
-    waiting: int
+    queued: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

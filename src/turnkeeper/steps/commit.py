@@ -50,7 +50,7 @@ class Commit:
             warnings=draft.warnings,
             explanation=explanation,
         )
-        return replace(draft, reply=reply, waiting=kept.committed.waiting)
+        return replace(draft, reply=reply, queued=kept.committed.queued)
 
     async def _commit_command(self, draft: TurnDraft, command: Command) -> TurnDraft:
         """A command has done its work already; what is left is to say so."""
@@ -68,7 +68,7 @@ class Commit:
             carried=carried,
             explanation=explanation,
         )
-        return replace(draft, reply=reply, waiting=committed.waiting)
+        return replace(draft, reply=reply, queued=committed.queued)
 
 
 def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Explanation:

@@ -27,7 +27,7 @@ class TurnDraft:
     state: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     reply: Reply | None = None
-    waiting: int = 0
+    queued: int = 0
 
     @property
     def opened(self) -> Conversation:

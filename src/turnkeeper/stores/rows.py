@@ -322,7 +322,7 @@ def lease_of(row: Row) -> Lease:
 
 
 def committed(released: Row, *, revision: int = 0) -> Committed:
-    return Committed(revision=revision, feed_no=released["last_feed_no"], waiting=released["waiting"])
+    return Committed(revision=revision, feed_no=released["last_feed_no"], queued=released["queued"])
 
 
 def lease_params(lease: Lease) -> Params:

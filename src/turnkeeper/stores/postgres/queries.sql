@@ -8,7 +8,7 @@
 -- The intake of a message on a known session. Gives no row, and writes nothing, when the message is refused; the caller
 -- then looks for the reason.
 WITH lease AS (
-    SELECT holder, waiting FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
+    SELECT holder, queued FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
 ), session AS (
     UPDATE sessions s
        SET last_active_at = :accepted_at, status = 'active', version = s.version + (s.status = 'paused')::int
@@ -17,19 +17,19 @@ WITH lease AS (
        AND (s.owner = :user OR :sees_whole_tenant::boolean)
        AND s.status IN ('active', 'paused')
        AND (l.holder IS NOT NULL OR :accepted_at < s.last_active_at + s.idle_for_seconds * 1000000)
-       AND (l.holder IS NULL AND l.waiting = 0
-            OR l.waiting < :queue_limit
+       AND (l.holder IS NULL AND l.queued = 0
+            OR l.queued < :queue_limit
                AND 'reject' <> COALESCE(:double_text::text, s.double_text,
                                         CASE WHEN COALESCE(:wanted_agent::text, s.agent) = ANY (:rejecting::text[])
                                              THEN 'reject' ELSE '' END))
     RETURNING COALESCE(:wanted_agent::text, s.agent) AS agent, s.double_text,
-              l.holder IS NULL AND l.waiting = 0
+              l.holder IS NULL AND l.queued = 0
               AND COALESCE(:wanted_agent::text, s.agent) = ANY (:agents_here::text[]) AS is_taken
 ), taken AS (
     UPDATE leases l
        SET last_queue_no = l.last_queue_no + 1,
            last_feed_no = l.last_feed_no + 1,
-           waiting = l.waiting + (NOT s.is_taken)::int,
+           queued = l.queued + (NOT s.is_taken)::int,
            fence = l.fence + s.is_taken::int,
            holder = CASE WHEN s.is_taken THEN :holder ELSE l.holder END,
            run_id = CASE WHEN s.is_taken THEN :run_id ELSE l.run_id END,
@@ -79,7 +79,7 @@ WITH session AS (
            :accepted_at
      WHERE :custody::text = 'engine'
 ), lease AS (
-    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting,
+    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
     SELECT :tenant, :subject, CASE WHEN :is_taken THEN :holder END, CASE WHEN :is_taken THEN :run_id END,
            :is_taken::int,
@@ -113,7 +113,7 @@ WITH session AS (
             :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
             :last_active_at)
 ), lease AS (
-    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting,
+    INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
     VALUES (:tenant, :session_id, NULL, NULL, 0, 0, 0, 0, 0, 0, 0)
 )
@@ -154,7 +154,7 @@ WITH lease AS (
     UPDATE leases l SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = l.last_feed_no + 1
       FROM session
      WHERE l.tenant = :tenant AND l.subject = :subject
-    RETURNING l.last_feed_no, l.waiting, l.first_delta
+    RETURNING l.last_feed_no, l.queued, l.first_delta
 ), message AS (
     INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
     SELECT :tenant, :session_id, m.seq, m.id, :turn, :epoch, m.role, m.content, m.created_at
@@ -186,14 +186,14 @@ WITH lease AS (
                 ELSE format('%s,"deltas":[%s,%s]}', left(:said, -1), d.first_delta, (SELECT COALESCE(max(no), d.first_delta) FROM dropped)) END
       FROM released d
 )
-SELECT l.is_held, r.last_feed_no, r.waiting FROM lease l LEFT JOIN released r ON true;
+SELECT l.is_held, r.last_feed_no, r.queued FROM lease l LEFT JOIN released r ON true;
 
 -- name: end_held_run
 -- Gives no row, and writes nothing, when the fence has been raised.
 WITH released AS (
     UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = last_feed_no + 1
      WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
-    RETURNING last_feed_no, waiting, first_delta
+    RETURNING last_feed_no, queued, first_delta
 ), run AS (
     UPDATE runs r SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
                       input = CASE WHEN :status = 'completed' THEN NULL ELSE r.input END
@@ -251,7 +251,7 @@ VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :tur
         :last_active_at);
 
 -- name: insert_lease
-INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting, last_queue_no,
+INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
                     last_feed_no)
 VALUES (:tenant, :subject, NULL, NULL, 0, 0, 0, 0, 0, 0, 0);
 
@@ -297,7 +297,7 @@ UPDATE sessions SET last_active_at = :now, status = 'active', version = version 
 
 -- name: queue_on_lease
 UPDATE leases
-   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, waiting = waiting + 1
+   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, queued = queued + 1
  WHERE tenant = :tenant AND subject = :subject;
 
 -- name: take_lease_at_intake
@@ -312,7 +312,7 @@ RETURNING *;
 
 -- name: take_lease
 UPDATE leases
-   SET waiting = waiting - 1, holder = :holder, run_id = :run_id, fence = fence + 1,
+   SET queued = queued - 1, holder = :holder, run_id = :run_id, fence = fence + 1,
        expires_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + :lease_micros,
        taken_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, stop_how = NULL, stop_by = NULL,
        first_delta = 0
@@ -332,7 +332,7 @@ RETURNING last_feed_no;
 -- With the end of a run; changes no row when the fence has been raised.
 UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = last_feed_no + 1
  WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
-RETURNING last_feed_no, waiting, first_delta;
+RETURNING last_feed_no, queued, first_delta;
 
 -- name: raise_fence
 -- Whoever held the lease has lost the right to write.
@@ -344,10 +344,10 @@ UPDATE leases SET last_feed_no = last_feed_no + 1 WHERE tenant = :tenant AND sub
 RETURNING last_feed_no;
 
 -- name: leave_queue
-UPDATE leases SET waiting = waiting - 1 WHERE tenant = :tenant AND subject = :subject;
+UPDATE leases SET queued = queued - 1 WHERE tenant = :tenant AND subject = :subject;
 
 -- name: join_queue
-UPDATE leases SET waiting = waiting + 1 WHERE tenant = :tenant AND subject = :subject;
+UPDATE leases SET queued = queued + 1 WHERE tenant = :tenant AND subject = :subject;
 
 -- name: wish_to_stop
 UPDATE leases SET stop_how = :how, stop_by = :by

@@ -163,11 +163,11 @@ class PostgresRuns:
             await tx.run(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
         agent, session_double_text, lease = await self._room_for(tx, intake)
         double_text = _double_text(intake, agent, session_double_text)
-        idle = lease["holder"] is None and lease["waiting"] == 0
+        idle = lease["holder"] is None and lease["queued"] == 0
         if double_text is DoubleText.REJECT and not idle:
             raise busy(run.session_id, lease)
-        if not idle and lease["waiting"] >= intake.queue_limit:
-            raise QueueFull(run.session_id, waiting=lease["waiting"])
+        if not idle and lease["queued"] >= intake.queue_limit:
+            raise QueueFull(run.session_id, queued=lease["queued"])
 
         numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}
         run = replace(run, agent=agent, **numbers)
@@ -207,7 +207,7 @@ class PostgresRuns:
             raise RunNotWaiting(run_id, run.status)
         answered = (await self._checkpoint(tx, run)).answered(intake.answer_text)
         at = intake.run.accepted_at
-        idle = lease["holder"] is None and lease["waiting"] == 0
+        idle = lease["holder"] is None and lease["queued"] == 0
         run = replace(
             run, status=RunStatus.QUEUED, queue_no=lease["last_queue_no"] + 1, wait_until=intake.run.wait_until
         )

@@ -52,7 +52,7 @@ CREATE TABLE leases (
     stop_how      TEXT,
     stop_by       TEXT,
     first_delta   BIGINT           NOT NULL,
-    waiting       BIGINT           NOT NULL CHECK (waiting >= 0),
+    queued        BIGINT           NOT NULL CHECK (queued >= 0),
     last_queue_no BIGINT           NOT NULL,
     last_feed_no  BIGINT           NOT NULL,
     PRIMARY KEY (tenant, subject)

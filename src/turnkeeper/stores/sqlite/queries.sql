@@ -9,7 +9,7 @@ VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :tur
 
 -- name: insert_lease
 -- A new subject: nobody holds it yet, unless :holder takes it at once.
-INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, waiting, last_queue_no,
+INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
                     last_feed_no)
 VALUES (:tenant, :subject, NULL, NULL, 0, 0, 0, 0, 0, 0, 0);
 
@@ -60,7 +60,7 @@ UPDATE sessions SET last_active_at = :now, status = 'active', version = version 
 
 -- name: queue_on_lease
 UPDATE leases
-   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, waiting = waiting + 1
+   SET last_queue_no = last_queue_no + 1, last_feed_no = last_feed_no + 1, queued = queued + 1
  WHERE tenant = :tenant AND subject = :subject;
 
 -- name: take_lease_at_intake
@@ -72,7 +72,7 @@ UPDATE leases
 
 -- name: take_lease
 UPDATE leases
-   SET waiting = waiting - 1, holder = :holder, run_id = :run_id, fence = fence + 1, expires_at = :expires_at,
+   SET queued = queued - 1, holder = :holder, run_id = :run_id, fence = fence + 1, expires_at = :expires_at,
        taken_at = :clock, stop_how = NULL, stop_by = NULL, first_delta = 0
  WHERE tenant = :tenant AND subject = :subject;
 
@@ -89,7 +89,7 @@ RETURNING last_feed_no;
 -- With the end of a run; changes no row when the fence has been raised.
 UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, last_feed_no = last_feed_no + 1
  WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
-RETURNING last_feed_no, waiting, first_delta;
+RETURNING last_feed_no, queued, first_delta;
 
 -- name: raise_fence
 -- Whoever held the lease has lost the right to write.
@@ -105,10 +105,10 @@ UPDATE leases SET last_feed_no = last_feed_no + 1 WHERE tenant = :tenant AND sub
 RETURNING last_feed_no;
 
 -- name: leave_queue
-UPDATE leases SET waiting = waiting - 1 WHERE tenant = :tenant AND subject = :subject;
+UPDATE leases SET queued = queued - 1 WHERE tenant = :tenant AND subject = :subject;
 
 -- name: join_queue
-UPDATE leases SET waiting = waiting + 1 WHERE tenant = :tenant AND subject = :subject;
+UPDATE leases SET queued = queued + 1 WHERE tenant = :tenant AND subject = :subject;
 
 -- name: wish_to_stop
 UPDATE leases SET stop_how = :how, stop_by = :by

@@ -84,11 +84,11 @@ class SqliteRuns:
             tx.execute(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
         agent, session_double_text, lease = self._room_for(tx, intake)
         double_text = intake.double_text or session_double_text or terms_of(intake.agents, agent).double_text
-        idle = lease["holder"] is None and lease["waiting"] == 0
+        idle = lease["holder"] is None and lease["queued"] == 0
         if double_text is DoubleText.REJECT and not idle:
             raise busy(run.session_id, lease)
-        if not idle and lease["waiting"] >= intake.queue_limit:
-            raise QueueFull(run.session_id, waiting=lease["waiting"])
+        if not idle and lease["queued"] >= intake.queue_limit:
+            raise QueueFull(run.session_id, queued=lease["queued"])
 
         changes: dict[str, Any] = {
             "agent": agent,
@@ -134,7 +134,7 @@ class SqliteRuns:
             raise RunNotWaiting(run_id, run.status)
         answered = self._checkpoint(tx, run).answered(intake.answer_text)
         at = intake.run.accepted_at
-        idle = lease["holder"] is None and lease["waiting"] == 0
+        idle = lease["holder"] is None and lease["queued"] == 0
         queue_no = lease["last_queue_no"] + 1
         run = replace(run, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=intake.run.wait_until)
         taken = None

@@ -50,7 +50,7 @@ CREATE TABLE leases (
     stop_how      TEXT,
     stop_by       TEXT,
     first_delta   INTEGER NOT NULL,
-    waiting       INTEGER NOT NULL CHECK (waiting >= 0),
+    queued        INTEGER NOT NULL CHECK (queued >= 0),
     last_queue_no INTEGER NOT NULL,
     last_feed_no  INTEGER NOT NULL,
     PRIMARY KEY (tenant, subject)
