@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
-    EnvelopeInvalid,
     RunNotFound,
     SessionNotFound,
     ShuttingDown,
@@ -325,11 +324,9 @@ class Turnkeeper:
 
     async def cancel(self, run_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Run:
         """Stop a run, wherever it is. Returns it as it is now; its end may still be on its way."""
-        envelope = self._bare_envelope(principal, "cancel", trace_id=trace_id)
+        envelope = self._command(Command.CANCEL, principal, trace_id=trace_id)
         run = await self.run(run_id, principal=principal)
-        await self._store.audit.record(
-            audit_of(envelope, "accepted", verb="cancel", session_id=run.session_id, run_id=run.id)
-        )
+        await self._store.audit.record(audit_of(envelope, "accepted", session_id=run.session_id, run_id=run.id))
         await self._dispatch.cancel(run)
         return await self._store.runs.get(run.tenant, run.id)
 
@@ -343,10 +340,10 @@ class Turnkeeper:
         title: str | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        envelope = self._bare_envelope(principal, "create", agent, trace_id=trace_id)
+        envelope = self._command(Command.CREATE, principal, agent=agent, trace_id=trace_id)
         await self._engine.take_in.check_agent(envelope)
         session = replace(self._engine.take_in.new_session(envelope), title=title)
-        await self._store.sessions.create(session, audit_of(envelope, "accepted", verb="create", session_id=session.id))
+        await self._store.sessions.create(session, audit_of(envelope, "accepted", session_id=session.id))
         return session
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
@@ -385,7 +382,7 @@ class Turnkeeper:
         return await self.change_session(
             session_id,
             SettingsChange(status=SessionStatus.CLOSED, reason="closed"),
-            verb="close",
+            command=Command.CLOSE,
             principal=principal,
             expected_version=expected_version,
             trace_id=trace_id,
@@ -396,12 +393,12 @@ class Turnkeeper:
         session_id: str,
         change: SettingsChange,
         *,
-        verb: str = "change",
+        command: Command = Command.CHANGE,
         principal: Principal = LOCAL,
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        envelope = self._bare_envelope(principal, verb, trace_id=trace_id)
+        envelope = self._command(command, principal, trace_id=trace_id)
         session = await self.session(session_id, principal=principal)
         changed = await self._store.sessions.change(
             session.tenant,
@@ -409,7 +406,7 @@ class Turnkeeper:
             change,
             at=envelope.received_at,
             expected_version=expected_version,
-            audit=audit_of(envelope, "accepted", verb=verb, session_id=session.id),
+            audit=audit_of(envelope, "accepted", session_id=session.id),
         )
         self._store.wakes.tell(session.tenant, Subject(session.id))
         return changed
@@ -538,13 +535,10 @@ class Turnkeeper:
         self._feed.woken(tenant, subject)
         self._dispatch.woken(tenant, subject)
 
-    def _bare_envelope(
-        self, principal: Principal, verb: str, agent: str | None = None, *, trace_id: str | None = None
+    def _command(
+        self, command: Command, principal: Principal, *, agent: str | None = None, trace_id: str | None = None
     ) -> Envelope:
-        """For what is neither message nor command, but is audited like one."""
-        if agent is not None and not is_id(agent):
-            raise EnvelopeInvalid("The agent's name is not valid.", details=[{"pointer": "/agent", "message": verb}])
-        inbound = Inbound(command=Command.RESET, agent=agent, trace_id=trace_id)
+        inbound = Inbound(command=command, agent=agent, trace_id=trace_id)
         return receive(inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings)
 
     def _new_trace_id(self) -> TraceId:

@@ -14,7 +14,13 @@ from turnkeeper.model.session import Custody
 
 
 class Command(StrEnum):
+    """What an Envelope may ask for instead of an answer. Only a reset changes the conversation, and so is a Run."""
+
     RESET = "reset"
+    CREATE = "create"
+    CHANGE = "change"
+    CLOSE = "close"
+    CANCEL = "cancel"
 
 
 class OnMissing(StrEnum):
