@@ -130,7 +130,7 @@ class Engine:
         no end could be made durable: then the lease runs out and whoever takes over calls the run abandoned.
         """
         trace = Trace()
-        trace.note("intake", {"queue_no": live.run.queue_no})
+        trace.note("intake")
         asks = live.checkpoint.asks if live.checkpoint else ()
         draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks)
         try:
