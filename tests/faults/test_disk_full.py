@@ -19,7 +19,8 @@ async def test_a_full_disk_is_a_clear_refusal_and_recovery_needs_no_restart(tmp_
     disk = tmp_path / "disk"
     disk.mkdir()
     assert shutil.which("unshare"), "this test needs util-linux's unshare to make a small disk"
-    subprocess.run([*small_disk(disk), "true"], check=True)
+    made = subprocess.run([*small_disk(disk), "true"], capture_output=True, text=True)
+    assert made.returncode == 0, f"this test makes a small disk in a namespace of its own, and may not: {made.stderr}"
     filler = str(disk / "filler")
 
     async with a_worker(str(disk / "conversations.db"), inside=small_disk(disk)) as worker:
