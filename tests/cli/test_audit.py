@@ -30,6 +30,7 @@ def test_one_tenant_can_be_verified_alone(database: Path) -> None:
     assert (verified.returncode, verified.stdout) == (0, "The audit holds: 2 entries in 1 chain, 1 anchor.\n")
 
 
+@pytest.mark.parametrize("whose", [[], ["--tenant", "default"]], ids=["all", "one tenant"])
 @pytest.mark.parametrize(
     "harm",
     [
@@ -39,13 +40,13 @@ def test_one_tenant_can_be_verified_alone(database: Path) -> None:
         "DELETE FROM audit WHERE tenant = 'default'",
     ],
 )
-def test_an_audit_that_was_tampered_with(database: Path, harm: str) -> None:
+def test_an_audit_that_was_tampered_with(database: Path, harm: str, whose: list[str]) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("DROP TRIGGER audit_keep")
         connection.execute("DROP TRIGGER audit_stay")
         connection.execute(harm)
 
-    verified = turnkeeper("audit", "verify", "--database", str(database))
+    verified = turnkeeper("audit", "verify", "--database", str(database), *whose)
 
     assert verified.returncode == 1
     assert "of tenant default: entry" in verified.stdout

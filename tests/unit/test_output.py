@@ -201,6 +201,25 @@ async def test_the_end_waits_for_the_delta_that_is_on_its_way() -> None:
     assert await ending == ("Good morning", ["Good morning"])
 
 
+async def test_a_cancelled_run_does_not_end_before_the_delta_that_is_on_its_way() -> None:
+    feed = RecordingFeed()
+    output = an_output(feed, size=1)
+    feed.hold()
+    speaking = asyncio.create_task(output.add("half a"))
+    await so_it_happens(lambda: feed.begun == 1)
+    speaking.cancel()
+    await asyncio.wait([speaking])
+
+    stopping = asyncio.create_task(output.stop())
+    await asyncio.wait([stopping], timeout=0.02)
+    ended_too_early = stopping.done()
+    feed.let_go()
+    await stopping
+
+    assert not ended_too_early
+    assert feed.deltas == ["half a"]
+
+
 async def test_readers_are_told_of_each_delta_once_it_is_durable() -> None:
     feed, wakes = RecordingFeed(), CountedWakes()
     output = an_output(feed, size=4, wakes=wakes)

@@ -12,7 +12,7 @@ import pytest
 
 from turnkeeper.errors import StoreUnavailable
 from turnkeeper.stores.sqlite import database as module
-from turnkeeper.stores.sqlite.database import MOST_WRITES_IN_A_BATCH, SqliteDatabase, Tx
+from turnkeeper.stores.sqlite.database import MOST_WRITES_IN_A_BATCH, SqliteDatabase, Tx, WriterLock
 
 WAL_HEADER, FRAME_HEADER = 32, 24
 
@@ -298,3 +298,17 @@ async def test_a_thread_may_write_while_the_event_loop_waits_to(
     await asyncio.gather(ours, aside)
 
     assert sorted(lines(neighbour)) == ["aside", "ours"]
+
+
+async def test_a_neighbour_that_stands_still_with_the_lock_costs_a_refusal_and_not_the_turn(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    async with opened(path, busy_seconds=0.05) as database:
+        frozen = WriterLock(path)
+        frozen.take()
+
+        with pytest.raises(StoreUnavailable):
+            await database.ping()
+        frozen.release()
+        frozen.close()
+
+        await database.ping()
