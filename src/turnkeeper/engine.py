@@ -277,7 +277,10 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
         ("open_session", OpenSession(world.custodians)),  # the lease first, then the load
         ("reset", Reset(world.custodians)),  # every trigger ends here
         ("materialize", Materialize(lambda draft: deadline_of(world, draft.run), settings.history_tokens)),
-        ("hand_off", HandOff(world.agents, world.store.feed, world.store.wakes, rules, settings.state_bytes)),
+        (
+            "hand_off",
+            HandOff(world.agents, world.custodians, world.store.feed, world.store.wakes, rules, settings.state_bytes),
+        ),
     )
 
 

@@ -12,13 +12,17 @@ from typing import Any
 import msgspec
 
 from turnkeeper.errors import EnvelopeInvalid
+from turnkeeper.knowledge.carried import CarriedUnits
+from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import Unit
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunEnd, RunStore
@@ -37,6 +41,8 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     created_at: datetime
     history: tuple[Message, ...]
     state: dict[str, Any]
+    units: tuple[Unit, ...] = ()
+    preferences: Preferences = msgspec.field(default_factory=Preferences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,20 @@ class ClientCustodian:
             idle_for_seconds=self.idle_seconds,
             created_at=created_at,
             last_active_at=run.accepted_at,
+            preferences=carried.preferences if carried else Preferences(),
         )
         if carried is None:
             return Conversation(session=session)
-        return Conversation(session=session, history=carried.history[-self.window :], state=carried.state)
+        return Conversation(
+            session=session, history=carried.history[-self.window :], state=carried.state, units=carried.units
+        )
 
     async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
         session = conversation.session
         return conversation.after_reset(session.epoch.next(at=self.clock.now(), last_seq=session.last_seq))
+
+    def memory(self, conversation: Conversation) -> UnitMemory:
+        return UnitMemory(CarriedUnits(conversation.units), view_of(conversation.session))
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any]:
         session = conversation.session
@@ -83,6 +95,8 @@ class ClientCustodian:
                 created_at=session.created_at,
                 history=conversation.history[-self.window :],
                 state=dict(conversation.state),
+                units=conversation.units,
+                preferences=session.preferences,
             )
         )
         return carried

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from turnkeeper.errors import SessionClosed
+from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.lease import Lease
@@ -17,6 +18,7 @@ from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.ports.units import UnitReader
 
 MOST_REMEMBERED = 1024
 
@@ -27,6 +29,7 @@ class EngineCustodian:
 
     sessions: SessionStore
     runs: RunStore
+    units: UnitReader
     clock: Clock
     window: int
     _remembered: dict[tuple[TenantId, SessionId], Past] = field(default_factory=dict)
@@ -48,6 +51,9 @@ class EngineCustodian:
             trigger=trigger,
         )
         return conversation.after_reset(epoch)
+
+    def memory(self, conversation: Conversation) -> UnitMemory:
+        return UnitMemory(self.units, view_of(conversation.session))
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         return None

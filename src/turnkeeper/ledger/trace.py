@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from time import perf_counter_ns
 from typing import Any
 
+from turnkeeper.ledger.notes import RunNotes
 from turnkeeper.model.explanation import Stage
 
 _NOTHING: Mapping[str, Any] = {}
@@ -12,13 +13,14 @@ _NOTHING: Mapping[str, Any] = {}
 class Trace:
     """The stages of one run so far; becomes part of its Explanation, whatever its end."""
 
-    __slots__ = ("_began", "_stages", "_step", "_step_began")
+    __slots__ = ("_began", "_stages", "_step", "_step_began", "notes")
 
     def __init__(self) -> None:
         self._began = perf_counter_ns()
         self._stages: list[Stage] = []
         self._step: str | None = None
         self._step_began = 0
+        self.notes = RunNotes(self._began)
 
     def begin(self, step: str) -> None:
         self._step, self._step_began = step, perf_counter_ns()

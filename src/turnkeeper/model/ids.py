@@ -12,6 +12,8 @@ RunId = NewType("RunId", str)
 MessageId = NewType("MessageId", str)
 AuditId = NewType("AuditId", str)
 TraceId = NewType("TraceId", str)
+UnitId = NewType("UnitId", str)
+KnowledgeBaseId = NewType("KnowledgeBaseId", str)
 
 Fence = NewType("Fence", int)
 

@@ -1,16 +1,21 @@
 """What is true at the start of a run; immutable but for its budget."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TenantId, TraceId, UserId
 from turnkeeper.model.message import Message
+from turnkeeper.model.mount import Mount
+from turnkeeper.model.preferences import Preferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
+    """`explicit` is what this request chose, `preferred` what the session would rather use."""
+
     run_id: RunId
     trace_id: TraceId
     session_id: SessionId
@@ -23,6 +28,10 @@ class RunContext:
     history: tuple[Message, ...]
     params: Mapping[str, Any]
     metadata: Mapping[str, Any]
+    explicit: Preferences = field(default_factory=Preferences)
+    preferred: Preferences = field(default_factory=Preferences)
+    mounts: tuple[Mount, ...] = ()
+    budget: Budget = field(default_factory=lambda: Budget(BudgetLimits()))
 
     def __post_init__(self) -> None:
         if self.turn < 1 or self.epoch < 1:

@@ -10,7 +10,10 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
+from turnkeeper.model.mount import Mount
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
+from turnkeeper.model.unit import Unit
 
 if TYPE_CHECKING:
     from turnkeeper.model.turn import Turn
@@ -57,6 +60,8 @@ class Session:
     last_active_at: datetime
     closed_at: datetime | None = None
     closed_reason: str | None = None
+    preferences: Preferences = field(default_factory=Preferences)
+    mounts: tuple[Mount, ...] = ()
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -116,11 +121,15 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What a turn starts from: the session, the newest messages of its epoch, and the agent's state."""
+    """What a turn starts from: the session, the newest messages of its epoch, and the agent's state.
+
+    `units` are those that a client carries; where we keep the session they are asked for when they are needed.
+    """
 
     session: Session
     history: tuple[Message, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
+    units: tuple[Unit, ...] = ()
 
     def after(self, turn: "Turn") -> "Conversation":
         session = replace(

@@ -10,6 +10,9 @@ from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, SessionId
 from turnkeeper.model.message import Message
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.unit import Unit
+from turnkeeper.ports.memory import Memory
+from turnkeeper.ports.notes import Notes
 from turnkeeper.ports.runs import AgentTerms
 
 
@@ -32,9 +35,9 @@ class Answer(str):
 
 
 class AgentTurn:
-    """One turn as its agent sees it. What is put into `state` is staged, and kept only if the turn is."""
+    """One turn as its agent sees it. What is put into `state` and what is remembered is kept only if the turn is."""
 
-    __slots__ = ("_answered", "_asks", "context", "events", "state")
+    __slots__ = ("_answered", "_asks", "context", "events", "memory", "notes", "staged_units", "state")
 
     def __init__(
         self,
@@ -42,10 +45,16 @@ class AgentTurn:
         events: tuple[Event, ...],
         state: MutableMapping[str, Any],
         asks: tuple[Ask, ...] = (),
+        *,
+        memory: Memory,
+        notes: Notes,
     ) -> None:
         self.context = context
         self.events = events
         self.state = state
+        self.memory = memory
+        self.notes = notes
+        self.staged_units: list[Unit] = []
         self._asks = asks
         self._answered = 0
 
@@ -73,6 +82,10 @@ class AgentTurn:
     @property
     def metadata(self) -> Mapping[str, Any]:
         return self.context.metadata
+
+    def remember(self, *units: Unit) -> None:
+        """Stage units; those that are new are kept with the turn. Their ids are given at the commit."""
+        self.staged_units.extend(units)
 
     @property
     def answered(self) -> int:

@@ -9,6 +9,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation
 from turnkeeper.model.turn import Turn
+from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.runs import Committed
 
 
@@ -26,6 +27,9 @@ class Custodian(Protocol):
 
     async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
         """Open a new epoch at once; whatever becomes of the rest of the run, the reset stands."""
+
+    def memory(self, conversation: Conversation) -> Memory:
+        """The units that a run in this conversation may see."""
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         """What the client must keep of this conversation; None when it is not the client who keeps it."""

@@ -11,6 +11,7 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.session import Conversation
+from turnkeeper.model.unit import Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class TurnDraft:
     context: RunContext | None = None
     text: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
+    staged_units: tuple[Unit, ...] = ()
     warnings: tuple[str, ...] = ()
     reply: Reply | None = None
     queued: int = 0

@@ -8,7 +8,9 @@ from typing import Any
 from turnkeeper.errors import AgentFailed, AgentNotFound, StateTooLarge
 from turnkeeper.ledger.output import Output, OutputRules
 from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.model.session import Custody
 from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
+from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.receive import is_plain_text, json_size
@@ -25,6 +27,7 @@ class RunSuspended(Exception):
 @dataclass(frozen=True, slots=True)
 class HandOff:
     agents: Agents
+    custodians: Mapping[Custody, Custodian]
     feed: FeedStore
     wakes: Wakes
     rules: OutputRules
@@ -37,7 +40,10 @@ class HandOff:
         if agent is None:
             raise AgentNotFound(draft.run.agent, sorted(self.agents.all()))
         state = dict(draft.state)
-        turn = AgentTurn(draft.materialized, draft.run.input.events, state, draft.asks)
+        memory = self.custodians[draft.run.custody].memory(draft.opened)
+        turn = AgentTurn(
+            draft.materialized, draft.run.input.events, state, draft.asks, memory=memory, notes=draft.trace.notes
+        )
         output = Output(self.feed, self.wakes, draft.lease, self.rules)
         try:
             async with aclosing(agent.answer(turn)) as pieces:
@@ -54,7 +60,7 @@ class HandOff:
             await output.stop()
         text = await output.finished()
         self._check_state(state)
-        return replace(draft, text=text, state=state)
+        return replace(draft, text=text, state=state, staged_units=tuple(turn.staged_units))
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
         size = json_size(state)
