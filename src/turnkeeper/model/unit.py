@@ -108,6 +108,9 @@ ROLES_FOR_ACT = {
 }
 """Which roles answer best when this act is asked for."""
 
+LARGEST_COUNT = 2**63 - 1
+"""Indexes and places in a source count from 0 to here, so that every store and every JSON reader holds them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
@@ -169,6 +172,9 @@ class Unit:
             raise ValueError("the confidence of a Unit belongs to its triple and lies between 0 and 1")
         if not self.phase_scopes or len(set(self.phase_scopes)) != len(self.phase_scopes):
             raise ValueError("a Unit has at least one phase scope, and each at most once")
+        counts = (self.chunk_index, self.unit_index, self.char_start, self.char_end)
+        if any(count is not None and not 0 <= count <= LARGEST_COUNT for count in counts):
+            raise ValueError("the indexes and places of a Unit are counted from 0, in 63 bits")
 
     @property
     def content(self) -> str:
@@ -228,17 +234,21 @@ class DroppedUnit:
 class UnitChanges:
     """What a turn or a command changes in the units of a session.
 
-    `superseded` maps a kept unit to the one that takes its place. `edited` replaces the content of a unit in its
-    place. `forgotten` loses its content for good. `pushed_out` are the oldest, where there were too many.
+    `superseded` pairs a kept unit with the one that takes its place. `forgotten` loses its content for good.
+    `pushed_out` are the oldest, where there were too many.
     """
 
     added: tuple[Unit, ...] = ()
     superseded: tuple[tuple[UnitId, UnitId], ...] = ()
     pushed_out: tuple[UnitId, ...] = ()
-    edited: tuple[Unit, ...] = ()
     forgotten: tuple[UnitId, ...] = ()
     dropped: tuple[DroppedUnit, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.superseded or self.pushed_out or self.edited or self.forgotten)
+        return not (self.added or self.superseded or self.pushed_out or self.forgotten)
+
+    def applied_to(self, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        """What a client carries afterwards: only what is still in reach."""
+        gone = {old for old, _ in self.superseded} | {*self.pushed_out, *self.forgotten}
+        return tuple(unit for unit in units if unit.id not in gone) + self.added
