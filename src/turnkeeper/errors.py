@@ -36,6 +36,21 @@ class EnvelopeInvalid(TurnkeeperError):
     title = "The request does not have the right shape"
 
 
+class UnitTextInvalid(TurnkeeperError):
+    """`details` names each fault by code, line, column, field and message; of very many, those that stand first."""
+
+    code = "unit_text_invalid"
+    http_status = 422
+    title = "The text of the units has faults"
+
+    def __init__(self, faults: Sequence[Mapping[str, Any]], *, count: int) -> None:
+        counted = "one fault" if count == 1 else f"{count} faults"
+        super().__init__(
+            f"The text of the units has {counted}, so nothing of it was taken. Correct what details names.",
+            details=faults,
+        )
+
+
 class MalformedJson(TurnkeeperError):
     code = "malformed_json"
     http_status = 400
@@ -280,6 +295,68 @@ class AgentFailed(TurnkeeperError):
     title = "The agent failed"
 
 
+class PluginNotFound(TurnkeeperError):
+    code = "plugin_not_found"
+    http_status = 422
+    title = "No such plugin"
+
+    def __init__(self, kind: str, plugin: str, known: Sequence[str]) -> None:
+        names = ", ".join(known) or "none"
+        super().__init__(
+            f"There is no plugin {plugin!r} of kind {kind!r}. Known are: {names}. Name one of them, or none.",
+            kind=kind,
+            plugin=plugin,
+            known=list(known),
+        )
+
+
+class PluginStageExhausted(TurnkeeperError):
+    code = "plugin_stage_exhausted"
+    http_status = 502
+    title = "No plugin could do its part"
+
+    def __init__(self, kind: str, failures: Sequence[tuple[str, str]]) -> None:
+        tried = ", ".join(f"{plugin} ({reason})" for plugin, reason in failures) or "none is registered"
+        super().__init__(
+            f"Every plugin of kind {kind!r} that was tried has failed: {tried}. The Explanation shows each attempt.",
+            details=[{"plugin": plugin, "reason": reason} for plugin, reason in failures],
+            kind=kind,
+        )
+
+
+class BudgetExceeded(TurnkeeperError):
+    code = "budget_exceeded"
+    http_status = 429
+    title = "The run has no calls of a model left"
+
+    def __init__(self, *, spent: int, limit: int) -> None:
+        super().__init__(
+            f"This run may call a model {limit} times and has made {spent} calls; what it needs is more than is left. "
+            "Ask fewer questions at once, or choose plugins that need no model.",
+            spent=spent,
+            limit=limit,
+        )
+
+
+class FrameDepthExceeded(TurnkeeperError):
+    code = "frame_depth_exceeded"
+    http_status = 422
+    title = "The question was taken apart too often"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"A question may be taken apart {limit} times, one inside the other. Ask a simpler one.")
+
+
+class AnswerRejected(TurnkeeperError):
+    code = "answer_rejected"
+    http_status = 502
+    title = "No answer was good enough"
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        said = "; ".join(reasons) or "no reason was given"
+        super().__init__(f"Every answer was turned down by a validator: {said}. Ask in other words.")
+
+
 class StateTooLarge(TurnkeeperError):
     code = "state_too_large"
     http_status = 413
@@ -330,5 +407,17 @@ ENDS_OF_RUN: dict[RunStatus, tuple[str, int, bool, str]] = {
 }
 
 _STATUS_OF_FAILURE = {
-    cls.code: cls.http_status for cls in (SessionClosed, SessionExpired, StateTooLarge, StoreUnavailable, ShuttingDown)
+    cls.code: cls.http_status
+    for cls in (
+        AnswerRejected,
+        BudgetExceeded,
+        FrameDepthExceeded,
+        PluginNotFound,
+        PluginStageExhausted,
+        SessionClosed,
+        SessionExpired,
+        ShuttingDown,
+        StateTooLarge,
+        StoreUnavailable,
+    )
 }

@@ -13,6 +13,30 @@ class BudgetLimits:
     parallel_frames: int = 4
 
 
+class Reservation:
+    """Calls of a model that one plugin may make. What it makes is spent; what is left over is released at its end."""
+
+    __slots__ = ("_budget", "_held")
+
+    def __init__(self, budget: "Budget", held: int) -> None:
+        self._budget = budget
+        self._held = held
+        budget.reserved += held
+
+    def take(self) -> bool:
+        """One call is made now. False, and nothing spent, when all that was reserved has been used."""
+        if self._held == 0:
+            return False
+        self._held -= 1
+        self._budget.reserved -= 1
+        self._budget.model_calls += 1
+        return True
+
+    def release(self) -> None:
+        self._budget.reserved -= self._held
+        self._held = 0
+
+
 class Budget:
     """Calls are reserved before a plugin runs and released when it ends, so that two at once cannot overspend.
 
@@ -31,19 +55,13 @@ class Budget:
         return self.limits.model_calls - self.model_calls - self.reserved
 
     @contextmanager
-    def reserve(self, model_calls: int) -> Iterator[bool]:
-        """Yields False, and holds nothing, when there is not that much left."""
-        granted = model_calls <= self.remaining
-        held = model_calls if granted else 0
-        self.reserved += held
+    def reserve(self, model_calls: int) -> Iterator[Reservation | None]:
+        """Yields None, and holds nothing, when there is not that much left."""
+        if model_calls > self.remaining:
+            yield None
+            return
+        reservation = Reservation(self, model_calls)
         try:
-            yield granted
+            yield reservation
         finally:
-            self.reserved -= held
-
-    def spend(self, model_calls: int) -> None:
-        self.model_calls += model_calls
-
-    @property
-    def is_overspent(self) -> bool:
-        return self.model_calls > self.limits.model_calls
+            reservation.release()
