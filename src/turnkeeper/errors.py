@@ -48,6 +48,7 @@ class UnitTextInvalid(TurnkeeperError):
         super().__init__(
             f"The text of the units has {counted}, so nothing of it was taken. Correct what details names.",
             details=faults,
+            faults=count,
         )
 
 
