@@ -16,7 +16,8 @@ from turnkeeper.cli.say import Flow, harmless
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["serve", "--help"], ["chat", "--help"], ["audit", "verify", "--help"]]
+    "arguments",
+    [["--help"], ["serve", "--help"], ["chat", "--help"], ["audit", "verify", "--help"], ["units", "check", "--help"]],
 )
 def test_help_is_given(arguments: list[str]) -> None:
     helped = turnkeeper(*arguments)
@@ -38,7 +39,16 @@ def test_help_loads_neither_the_server_nor_its_client() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["serve", "--prot", "1"], ["sreve"], ["serve", "--port"], ["audit", "verify", "x"]]
+    "arguments",
+    [
+        ["serve", "--prot", "1"],
+        ["sreve"],
+        ["serve", "--port"],
+        ["audit", "verify", "x"],
+        ["units", "check"],
+        ["units", "check", "x", "--kind", "y"],
+        ["units", "format", "x", "--wriet"],
+    ],
 )
 def test_a_wrong_command_line_is_told_in_words(arguments: list[str]) -> None:
     refused = turnkeeper(*arguments)

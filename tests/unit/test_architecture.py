@@ -43,7 +43,8 @@ ROOMS: dict[str, set[str]] = {
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,
     "client": GIVEN_TO_FACES,
-    "cli": {"server", "client"} | GIVEN_TO_FACES,
+    # Units are checked and formatted on files, without a session and so without a Turnkeeper.
+    "cli": {"server", "client", "knowledge"} | GIVEN_TO_FACES,
     "testing": {"turnkeeper", "keeper", "wiring", "settings", "stores", "agents"} | INNER,
 }
 

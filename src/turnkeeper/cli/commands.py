@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -17,6 +17,8 @@ app = App(
 )
 audit = App(name="audit", help="Look at the audit.")
 app.command(audit)
+units = App(name="units", help="Look at units in their text form.")
+app.command(units)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -99,6 +101,35 @@ def verify(
     from turnkeeper.cli.audit import verify
 
     return verify(database=database, tenant=tenant)
+
+
+File = Annotated[str, Parameter(help="The file with the text; - reads standard input.", allow_leading_hyphen=True)]
+Kind = Annotated[
+    Literal["context", "intent", "mixed"],
+    Parameter(name="--kind", help="What the text is for: units, intents, or both; context unless said otherwise."),
+]
+
+
+@units.command
+def check(file: File, /, *, kind: Kind = "context") -> int:
+    """Say how many units a file holds, or everything that is wrong with it. Exits with 1 when something is."""
+    from turnkeeper.cli.units import check_file
+
+    return check_file(file, kind=kind)
+
+
+@units.command(name="format")
+def format_units(
+    file: File,
+    /,
+    *,
+    kind: Kind = "context",
+    write: Annotated[bool, Parameter(name="--write", help="Put the file itself into this form.", negative=())] = False,
+) -> int:
+    """Print the units of a file in their canonical form. A file with faults stays as it is; they are told."""
+    from turnkeeper.cli.units import format_file
+
+    return format_file(file, kind=kind, write=write)
 
 
 @app.command
