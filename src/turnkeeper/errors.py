@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import AgentId, RunId, SessionId
+from turnkeeper.model.ids import AgentId, KnowledgeBaseId, RunId, SessionId, SourceId, UnitId
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import SessionStatus
+from turnkeeper.model.unit import UnitStatus
 
 
 class TurnkeeperError(Exception):
@@ -184,6 +185,84 @@ class SessionMoved(TurnkeeperError):
         super().__init__(
             f"Session {session_id!r} is no longer at revision {expected_revision}. "
             "Send the same envelope again; it will run on the newer revision."
+        )
+
+
+class SessionNotOver(TurnkeeperError):
+    code = "session_not_over"
+    http_status = 409
+    title = "Only a finished session is continued in a new one"
+
+    def __init__(self, session_id: SessionId) -> None:
+        super().__init__(f"Session {session_id!r} is still open. Go on in it, or close it first.")
+
+
+class UnitNotFound(TurnkeeperError):
+    code = "unit_not_found"
+    http_status = 404
+    title = "No such unit"
+
+    def __init__(self, unit_id: UnitId) -> None:
+        super().__init__(f"There is no unit {unit_id!r} in this session. Its units can be listed.")
+
+
+class UnitNotCurrent(TurnkeeperError):
+    code = "unit_not_current"
+    http_status = 409
+    title = "The unit is no longer in use"
+
+    def __init__(self, unit_id: UnitId, status: UnitStatus) -> None:
+        super().__init__(f"Unit {unit_id!r} is {status.value}, so it cannot be edited. Edit what took its place.")
+
+
+class KnowledgeBaseNotFound(TurnkeeperError):
+    code = "knowledge_base_not_found"
+    http_status = 404
+    title = "No such knowledge base"
+
+    def __init__(self, base_id: KnowledgeBaseId) -> None:
+        super().__init__(f"There is no knowledge base {base_id!r}. Create it, or list those that there are.")
+
+
+class SourceNotFound(TurnkeeperError):
+    code = "source_not_found"
+    http_status = 404
+    title = "No such source"
+
+    def __init__(self, source_id: SourceId) -> None:
+        super().__init__(f"There is no source {source_id!r} in this knowledge base. Its sources can be listed.")
+
+
+class SourceTooLarge(TurnkeeperError):
+    code = "source_too_large"
+    http_status = 413
+    title = "The source is too large"
+
+    def __init__(self, size: int, most: int, of: str) -> None:
+        super().__init__(f"The source has {size} {of}; at most {most} are taken. Split it into several sources.")
+
+
+class KnowledgeBaseFull(TurnkeeperError):
+    code = "knowledge_base_full"
+    http_status = 409
+    title = "The knowledge base is full"
+
+    def __init__(self, base_id: KnowledgeBaseId, *, sources: int, units: int) -> None:
+        super().__init__(
+            f"Knowledge base {base_id!r} holds at most {sources} sources and {units} units. Remove a source, or use a "
+            "second base: a session can mount several."
+        )
+
+
+class RevisionMoved(TurnkeeperError):
+    code = "revision_moved"
+    http_status = 412
+    title = "The knowledge base was changed in the meantime"
+
+    def __init__(self, base_id: KnowledgeBaseId, *, expected: int, actual: int) -> None:
+        super().__init__(
+            f"Knowledge base {base_id!r} is at revision {actual}, not {expected}. Look at it again, then repeat the "
+            "change with the new revision."
         )
 
 

@@ -71,7 +71,7 @@ class Turnkeeper:
         self._feed = Feed(self._store.feed)
         self._engine = Engine(self._world)
         self._dispatch = Dispatch(self._world, self._engine, self._feed)
-        self._outcomes = Outcomes(self._store.runs, self._store.feed, self._feed)
+        self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
         self._renewer = LeaseRenewer(
             self._store.runs,
             self._dispatch.live_leases,
@@ -438,7 +438,7 @@ class Turnkeeper:
     async def explanation(self, run_id: str, *, principal: Principal = LOCAL) -> Explanation | None:
         """Why a run came out as it did; None while it is still open."""
         run = await self.run(run_id, principal=principal)
-        return await self._store.runs.explanation(run.tenant, run)
+        return await self._store.explanations.get(run)
 
     # --- the house
 

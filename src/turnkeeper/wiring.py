@@ -13,7 +13,6 @@ from turnkeeper.agents.threads import AgentThreads
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
-from turnkeeper.knowledge.carried import CarriedUnits
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.agent import AgentPolicy
@@ -63,7 +62,7 @@ def wire(
     factory = AgentFactory(settings.sync_agent_threads)
     registry.add(factory.of_function("echo", echo, AgentPolicy(retry_safe=True)))
     custodians: Mapping[Custody, Custodian] = {
-        Custody.ENGINE: EngineCustodian(store.sessions, store.runs, CarriedUnits(()), clock, settings.history_messages),
+        Custody.ENGINE: EngineCustodian(store.sessions, store.runs, store.units, clock, settings.history_messages),
         Custody.CLIENT: ClientCustodian(store.runs, clock, settings.history_messages, settings.idle_seconds),
     }
     world = World(store=store, custodians=custodians, agents=registry, clock=clock, node=node, settings=settings)

@@ -56,6 +56,9 @@ TABLES = (
     "requests",
     "audit",
     "nodes",
+    "units",
+    "knowledge_bases",
+    "sources",
 )
 
 
@@ -105,8 +108,7 @@ class SqliteBackend:
         self.path.unlink()
 
     async def shape(self) -> list[tuple[Any, ...]]:
-        tables = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY 1, 2"
-        return await self.execute(tables)
+        return await self.execute(_SQLITE_SHAPE)
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,21 @@ class PostgresBackend:
     async def shape(self) -> list[tuple[Any, ...]]:
         return await self.execute(_POSTGRES_SHAPE)
 
+
+# A column that joined a table later stands behind its key in the text of the table, so columns are compared one by one.
+_SQLITE_SHAPE = """
+SELECT m.type, m.name, m.sql FROM sqlite_master m
+ WHERE m.name NOT LIKE 'sqlite_%' AND (m.type <> 'table' OR m.sql LIKE 'CREATE VIRTUAL%')
+UNION ALL
+SELECT 'column', m.name || '.' || c.name, c.cid || c.type || c."notnull" || COALESCE(c.dflt_value, '') || c.pk
+  FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c
+ WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'
+UNION ALL
+SELECT 'table', t.name, t.type || t.wr || t.strict || (instr(m.sql, 'CHECK') > 0)
+  FROM pragma_table_list t JOIN sqlite_master m ON m.name = t.name
+ WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%'
+ ORDER BY 1, 2, 3
+"""
 
 _POSTGRES_SHAPE = """
 SELECT 'column', c.relname::text || '.' || a.attname::text,

@@ -203,7 +203,7 @@ async def run_of(store: Store, run: Run) -> Run:
 
 
 async def explained(store: Store, run: Run) -> Explanation:
-    explanation = await store.runs.explanation(run.tenant, run)
+    explanation = await store.explanations.get(run)
     assert explanation is not None, "the run is not at an end"
     return explanation
 

@@ -353,7 +353,7 @@ async def test_an_open_run_has_no_explanation_yet(store: Store) -> None:
     session = await a_kept_session(store)
     accepted = await accept(store, "Hello", session)
 
-    assert await store.runs.explanation(TENANT, accepted.run) is None
+    assert await store.explanations.get(accepted.run) is None
 
 
 async def test_what_is_due_is_where_a_claim_is_worth_a_try(store: Store) -> None:

@@ -27,14 +27,26 @@ from turnkeeper.stores.migrations import migrations_of
 APPEND_ONLY = ("messages", "turns", "epochs", "feed", "checkpoints", "explanations", "audit")
 
 # A write that PostgreSQL does in one round trip is one statement there and several here.
-ONLY_SQLITE = {"append_chunk", "complete_run", "newest_messages"}
+ONLY_SQLITE = {
+    "append_chunk",
+    "close_door",
+    "committed_unit",
+    "complete_run",
+    "index_unit",
+    "insert_unit",
+    "last_unit_no",
+    "newest_messages",
+    "unindex_unit",
+}
 ONLY_POSTGRES = {
     "accept_first_message",
     "accept_message",
     "commit_turn",
     "create_session",
     "end_held_run",
+    "insert_units",
     "load_conversation",
+    "lock_base",
     "lock_lease",
 }
 
@@ -143,7 +155,9 @@ async def test_every_table_has_the_tenant_first_in_its_key(store: Store, backend
 
 
 async def test_every_statement_names_the_tenant(backend: Backend) -> None:
-    silent = [name for name, statement in statements_of(backend.package).items() if "tenant" not in statement]
+    touches_no_row = {"open_door"} if backend.package.endswith("postgres") else set()
+    statements = statements_of(backend.package)
+    silent = [name for name in statements.keys() - touches_no_row if "tenant" not in statements[name]]
 
     assert silent == []
 

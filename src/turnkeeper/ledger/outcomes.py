@@ -10,13 +10,14 @@ from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore
 from turnkeeper.ports.runs import RunStore
 
 
 class Outcomes:
-    def __init__(self, runs: RunStore, entries: FeedStore, feed: Feed) -> None:
-        self._runs, self._entries, self._feed = runs, entries, feed
+    def __init__(self, runs: RunStore, explanations: ExplanationStore, entries: FeedStore, feed: Feed) -> None:
+        self._runs, self._explanations, self._entries, self._feed = runs, explanations, entries, feed
 
     async def of(self, run: Run) -> Reply:
         """Wait for the end of a run. Raises RunEnded when that is no reply.
@@ -43,9 +44,7 @@ class Outcomes:
         if run.status is RunStatus.WAITING:
             return await self._question_of(run)
         last = await self._last_word(run)
-        explanation = await self._runs.explanation(run.tenant, run) or explain_from_feed(
-            run, (), run.status, run.accepted_at, None
-        )
+        explanation = await self._explanations.get(run) or explain_from_feed(run, (), run.status, run.accepted_at, None)
         result = run.result or {}
         text = result.get("text") if run.result else last.data.get("text", last.data.get("question", ""))
         return Reply(

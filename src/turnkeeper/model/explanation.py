@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.graph import Graph
 from turnkeeper.model.ids import RunId, SessionId
 from turnkeeper.model.run import Run, RunError, RunStatus
 
@@ -25,6 +26,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
+    """`plugins` are those that really ran, by kind; `units` what was added, superseded and dropped, by id.
+
+    `notes` is what the agent told about its own doing; `details` says more about a warning, by its code.
+    """
+
     run_id: RunId
     session_id: SessionId
     status: RunStatus
@@ -35,6 +41,14 @@ class Explanation:
     error: RunError | None = None
     warnings: tuple[str, ...] = ()
     partial: bool = False
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    answer_status: str | None = None
+    model: str | None = None
+    level: int | None = None
+    document: Mapping[str, Any] | None = None
+    units: Mapping[str, Any] = field(default_factory=dict)
+    notes: Graph | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def graph(self) -> dict[str, Any]:
@@ -45,6 +59,15 @@ class Explanation:
         ]
         edges = [{"from": before["id"], "to": after["id"], "kind": "then"} for before, after in pairwise(nodes)]
         return {"nodes": nodes, "edges": edges}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedRun:
+    """An Explanation beside the beginning of what was asked and of what was answered, or of why it was not."""
+
+    explanation: Explanation
+    asked: str
+    preview: str
 
 
 def explain_from_feed(

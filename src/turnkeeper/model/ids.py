@@ -14,6 +14,7 @@ AuditId = NewType("AuditId", str)
 TraceId = NewType("TraceId", str)
 UnitId = NewType("UnitId", str)
 KnowledgeBaseId = NewType("KnowledgeBaseId", str)
+SourceId = NewType("SourceId", str)
 
 Fence = NewType("Fence", int)
 

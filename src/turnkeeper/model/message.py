@@ -25,5 +25,5 @@ class Message:
     created_at: datetime
 
     def __post_init__(self) -> None:
-        if self.seq < 1 or self.turn < 1 or self.epoch < 1:
-            raise ValueError("seq, turn and epoch of a Message count from 1")
+        if self.seq < 1 or self.turn < 0 or self.epoch < 1:
+            raise ValueError("seq and epoch of a Message count from 1; turn 0 was taken over from another session")

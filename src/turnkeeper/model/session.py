@@ -29,6 +29,10 @@ class SessionStatus(StrEnum):
     def is_terminal(self) -> bool:
         return self in (SessionStatus.CLOSED, SessionStatus.EXPIRED)
 
+    def may_become(self, status: "SessionStatus") -> bool:
+        """active and paused become each other, and both may close or expire; nothing leads back from there."""
+        return not self.is_terminal and status is not self
+
 
 class Custody(StrEnum):
     """Who keeps the session's state."""
@@ -62,6 +66,7 @@ class Session:
     closed_reason: str | None = None
     preferences: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
+    from_session_id: SessionId | None = None
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -92,11 +97,13 @@ class SettingsChange:
     status: SessionStatus | None = None
     title: str | None = None
     double_text: DoubleText | None = None
+    idle_for_seconds: int | None = None
+    mounts: tuple[Mount, ...] | None = None
     reason: str | None = None
 
     def applied_to(self, session: Session, at: datetime) -> Session | None:
         """The session afterwards; None when its status may not change that way."""
-        if self.status is not None and session.status.is_terminal:
+        if self.status is not None and not session.status.may_become(self.status):
             return None
         status = self.status or session.status
         return replace(
@@ -104,10 +111,17 @@ class SettingsChange:
             status=status,
             title=session.title if self.title is None else self.title,
             double_text=self.double_text or session.double_text,
+            idle_for_seconds=self.idle_for_seconds or session.idle_for_seconds,
+            mounts=session.mounts if self.mounts is None else self.mounts,
+            # Whoever resumes a session is back, as if by a message.
+            last_active_at=at if self.status is SessionStatus.ACTIVE else session.last_active_at,
             closed_at=session.closed_at or (at if status.is_terminal else None),
             closed_reason=session.closed_reason or (self.reason if status.is_terminal else None),
             version=session.version + 1,
         )
+
+
+EXPIRY = SettingsChange(status=SessionStatus.EXPIRED, reason="inactivity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,10 +152,16 @@ class Conversation:
             turns=turn.number,
             last_seq=turn.last_seq,
             last_active_at=turn.committed_at,
+            preferences=self.session.preferences if turn.preferences is None else turn.preferences,
         )
-        return Conversation(session=session, history=self.history + turn.messages, state=turn.state)
+        return Conversation(
+            session=session,
+            history=self.history + turn.messages,
+            state=turn.state,
+            units=turn.units.applied_to(self.units),
+        )
 
     def after_reset(self, epoch: Epoch) -> "Conversation":
         """The same session with nothing of its past in reach."""
-        session = replace(self.session, epoch=epoch, revision=self.session.revision + 1)
+        session = replace(self.session, epoch=epoch, revision=self.session.revision + 1, preferences=Preferences())
         return Conversation(session=session)

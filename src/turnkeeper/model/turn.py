@@ -1,20 +1,26 @@
 """What a run committed: number n of its session."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.ids import MessageId, RunId
 from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run
 from turnkeeper.model.session import Session
+from turnkeeper.model.unit import UnitChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """All of it is kept, or none of it. `state` is the agent's state after this turn."""
+    """All of it is kept, or none of it. `state` is the agent's state after this turn.
+
+    `preferences` are what the session would rather use next; None leaves them as they are. Turn 0 is what a session
+    took over from the one that it continues.
+    """
 
     number: int
     run_id: RunId
@@ -23,9 +29,11 @@ class Turn:
     state: Mapping[str, Any]
     finish: Finish
     committed_at: datetime
+    units: UnitChanges = field(default_factory=UnitChanges)
+    preferences: Preferences | None = None
 
     def __post_init__(self) -> None:
-        if not self.messages:
+        if not self.messages and self.number > 0:
             raise ValueError("a Turn holds at least the message that it answers")
         if any(message.turn != self.number or message.epoch != self.epoch for message in self.messages):
             raise ValueError("the messages of a Turn carry its number and its epoch")
@@ -41,6 +49,8 @@ class Turn:
         state: Mapping[str, Any],
         finish: Finish,
         at: datetime,
+        units: UnitChanges | None = None,
+        preferences: Preferences | None = None,
     ) -> "Turn":
         """The next turn of this session: what the user sent, what was asked and answered, and the text at the end.
 
@@ -72,12 +82,14 @@ class Turn:
             state=state,
             finish=finish,
             committed_at=at,
+            units=units or UnitChanges(),
+            preferences=preferences,
         )
 
     @property
     def first_seq(self) -> int:
-        return self.messages[0].seq
+        return self.messages[0].seq if self.messages else 1
 
     @property
     def last_seq(self) -> int:
-        return self.messages[-1].seq
+        return self.messages[-1].seq if self.messages else 0

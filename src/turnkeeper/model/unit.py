@@ -224,7 +224,7 @@ class KeptUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedUnit:
-    """A staged unit that was not kept: it was `known` already, was meant for its `turn` only, or was one `too_many`."""
+    """A staged unit that was not kept: `known` already, `corrected` at once, for its `turn` only, or one `too_many`."""
 
     unit: Unit
     reason: str

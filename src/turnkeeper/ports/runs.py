@@ -18,6 +18,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import UnitChanges
 
 CANCEL = "cancel"
 """The wish to stop a run for nothing else; the others are the ways of double texting."""
@@ -143,6 +144,12 @@ class RunStore(Protocol):
     ) -> Committed:
         """Keep all of the turn or none of it, and give the lease back. Raises LeaseLost or SessionMoved."""
 
+    async def change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, *, session: Session) -> Committed:
+        """Change the units of the session as the command of this run wants it, and end the run.
+
+        Raises LeaseLost, or SessionMoved when the session is no longer at its revision.
+        """
+
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
         """Record an end that changes nothing in the session, and give the lease back."""
 
@@ -187,9 +194,6 @@ class RunStore(Protocol):
 
     async def list(self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int) -> Sequence[Run]:
         """The runs of a session, newest first, from just before the given one."""
-
-    async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
-        """None while the run is open."""
 
     async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
         """The newest checkpoint of a run."""

@@ -1,6 +1,6 @@
 """What we ask of a database about sessions."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -8,11 +8,12 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
+from turnkeeper.model.turn import Turn
 
 
 class SessionStore(Protocol):
-    async def create(self, session: Session, audit: AuditFacts) -> None:
-        """Keep a new session without a message in it."""
+    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
+        """Keep a new session: empty, or with what it takes over from another one as its turn 0."""
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -47,3 +48,12 @@ class SessionStore(Protocol):
 
         Closing cancels the waiting runs. Raises SessionNotFound, VersionMoved or InvalidTransition.
         """
+
+    async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
+        """End a session that has been idle for too long; one that is not, or that has runs under way, stays.
+
+        Returns the session as it is afterwards. Raises SessionNotFound.
+        """
+
+    def idle(self, *, at: datetime) -> AsyncIterator[tuple[TenantId, SessionId]]:
+        """Sessions that seem to have been idle for too long. Walks over all that live, page by page."""

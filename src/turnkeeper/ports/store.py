@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from turnkeeper.ports.audit import AuditStore
+from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.ports.units import UnitStore
 
 
 class Database(Protocol):
@@ -41,3 +44,6 @@ class Store:
     wakes: Wakes
     audit: AuditStore
     nodes: NodeStore
+    units: UnitStore
+    bases: KnowledgeBaseStore
+    explanations: ExplanationStore

@@ -10,12 +10,14 @@ from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
-from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.explanation import ExplainedRun, Explanation
 from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import AgentId, Fence, MessageId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.mount import Mount
 from turnkeeper.model.node import Node
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus
 from turnkeeper.model.turn import Turn
@@ -24,6 +26,8 @@ from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
 Params = dict[str, Any]
 
 LEASES_AT_ONCE = 2_000
+SESSIONS_AT_ONCE = 1_000
+PREVIEW_CHARS = 160
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -34,6 +38,8 @@ _decode_input = msgspec.json.Decoder(RunInput).decode
 _decode_error = msgspec.json.Decoder(RunError).decode
 _decode_checkpoint = msgspec.json.Decoder(Checkpoint).decode
 _decode_explanation = msgspec.json.Decoder(Explanation).decode
+_decode_preferences = msgspec.json.Decoder(Preferences).decode
+_decode_mounts = msgspec.json.Decoder(tuple[Mount, ...]).decode
 _decode_any = msgspec.json.Decoder().decode
 
 
@@ -92,7 +98,14 @@ def session_params(session: Session) -> Params:
         "idle_for_seconds": session.idle_for_seconds,
         "created_at": micros(session.created_at),
         "last_active_at": micros(session.last_active_at),
+        "preferences": preferences_json(session.preferences),
+        "mounts": json_text(session.mounts),
+        "from_session_id": session.from_session_id,
     }
+
+
+def preferences_json(preferences: Preferences) -> str:
+    return "{}" if preferences.is_empty else json_text(preferences)
 
 
 def settings_params(changed: Session, version: int) -> Params:
@@ -102,6 +115,9 @@ def settings_params(changed: Session, version: int) -> Params:
         "status": changed.status.value,
         "title": changed.title,
         "double_text": changed.double_text.value if changed.double_text else None,
+        "idle_for_seconds": changed.idle_for_seconds,
+        "mounts": json_text(changed.mounts),
+        "last_active_at": micros(changed.last_active_at),
         "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
         "closed_reason": changed.closed_reason,
         "version": version,
@@ -128,6 +144,9 @@ def session_of(row: Row) -> Session:
         last_active_at=moment(row["last_active_at"]),
         closed_at=_moment_or_none(row["closed_at"]),
         closed_reason=row["closed_reason"],
+        preferences=_decode_preferences(row["preferences"]) if row["preferences"] != "{}" else Preferences(),
+        mounts=_decode_mounts(row["mounts"]) if row["mounts"] != "[]" else (),
+        from_session_id=row["from_session_id"],
     )
 
 
@@ -194,6 +213,7 @@ def turn_params(tenant: TenantId, session_id: SessionId, turn: Turn, expected_re
         "last_seq": turn.last_seq,
         "finish": turn.finish.value,
         "state": json_text(turn.state),
+        "preferences": None if turn.preferences is None else preferences_json(turn.preferences),
         "now": micros(turn.committed_at),
     }
 
@@ -347,6 +367,27 @@ def explanation_params(tenant: TenantId, explanation: Explanation) -> Params:
 
 def explanation_of(text: str) -> Explanation:
     return _decode_explanation(text)
+
+
+def explanations_params(tenant: TenantId, session_id: SessionId, before: RunId | None, limit: int) -> Params:
+    return {
+        "tenant": tenant,
+        "session_id": session_id,
+        "before": before or "~",
+        "limit": limit,
+        "chars": PREVIEW_CHARS,
+    }
+
+
+def explained_run_of(row: Row) -> ExplainedRun:
+    """Of a turn its first and its last message are told; of every other run its input and its error."""
+    explanation = _decode_explanation(row["data"])
+    asked, preview = row["asked"], row["preview"]
+    if asked is None and row["input"]:
+        asked = "\n".join(event.as_text for event in _decode_input(row["input"]).events)[:PREVIEW_CHARS]
+    if preview is None and explanation.error is not None:
+        preview = explanation.error.message[:PREVIEW_CHARS]
+    return ExplainedRun(explanation=explanation, asked=asked or "", preview=preview or "")
 
 
 def feed_params(

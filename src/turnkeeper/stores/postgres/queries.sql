@@ -73,10 +73,11 @@ SELECT * FROM taken;
 -- The intake of a message that begins its subject: a new session, or a run whose session the client keeps.
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
-                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
+                      preferences, mounts, from_session_id)
     SELECT :tenant, :session_id, :owner, :session_agent, 'active', :revision, :version, :turns, :last_seq, :epoch,
            :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-           :accepted_at
+           :accepted_at, :preferences, :mounts, :from_session_id
      WHERE :custody::text = 'engine'
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
@@ -108,10 +109,11 @@ SELECT * FROM lease;
 -- name: create_session
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
-                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+                          epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
+                      preferences, mounts, from_session_id)
     VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
             :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-            :last_active_at)
+            :last_active_at, :preferences, :mounts, :from_session_id)
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
@@ -146,7 +148,8 @@ WITH lease AS (
     SELECT fence = :fence AND holder IS NOT NULL AS is_held
       FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
 ), session AS (
-    UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq
+    UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq,
+                          preferences = COALESCE(:preferences, s.preferences)
       FROM lease l
      WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
     RETURNING s.revision
@@ -245,10 +248,11 @@ SELECT *, expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigin
 
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
-                      epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+                      epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
+                      preferences, mounts, from_session_id)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at);
+        :last_active_at, :preferences, :mounts, :from_session_id);
 
 -- name: insert_lease
 INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
@@ -279,8 +283,9 @@ SELECT * FROM messages
 
 -- name: change_settings
 UPDATE sessions
-   SET status = :status, title = :title, double_text = :double_text, closed_at = :closed_at,
-       closed_reason = :closed_reason, version = version + 1
+   SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
+       mounts = :mounts, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
@@ -433,13 +438,15 @@ SELECT tenant, subject, holder FROM leases
  ORDER BY tenant, subject LIMIT :limit;
 
 -- name: advance_session
-UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq
+UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
+                    preferences = COALESCE(:preferences, preferences)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
 -- name: reset_session
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
-   SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1
+   SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
+       preferences = '{}'
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -552,3 +559,175 @@ SELECT * FROM nodes
 SELECT * FROM nodes
  WHERE tenant = '-' AND seen_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint - :within_micros
  ORDER BY id;
+
+-- name: insert_units
+-- The lists are of equal length. Numbered behind those that are in their place already.
+INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
+                   object_key, data, words, kept_at)
+SELECT :tenant, :place,
+       u.nth + (SELECT COALESCE(MAX(no), 0) FROM units WHERE tenant = :tenant AND place = :place),
+       u.id, :since, 'committed', :turn, :run_id, u.source_id, u.scopes, u.hash, u.slot_key, u.subject_key,
+       u.object_key, u.data,
+       setweight(to_tsvector('english', u.topic), 'A') || setweight(to_tsvector('english', u.said), 'B')
+       || setweight(to_tsvector('english', u.more), 'C'),
+       :now
+  FROM unnest(:ids::text[], :source_ids::text[], :scopes::text[], :hashes::text[], :slot_keys::text[],
+              :subject_keys::text[], :object_keys::text[], :datas::text[], :topics::text[], :saids::text[],
+              :mores::text[])
+       WITH ORDINALITY AS u (id, source_id, scopes, hash, slot_key, subject_key, object_key, data, topic, said, more,
+                             nth);
+
+-- name: retire_unit
+UPDATE units SET status = :status, superseded_by = :by, words = NULL
+ WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
+
+-- name: search_units
+-- Each place by itself, so that a large knowledge base does not crowd out the session.
+SELECT p.name, u.data, u.score
+  FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
+       WITH ORDINALITY AS p (place, name, first, revision, nth)
+ CROSS JOIN LATERAL (
+       SELECT data, no, ts_rank('{0, 0.6, 1, 1.5}'::real[], words, q.query) AS score
+         FROM units, (SELECT websearch_to_tsquery('english', :match) AS query) q
+        WHERE tenant = :tenant AND place = p.place AND status = 'committed'
+          AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
+          AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
+          AND words @@ q.query
+        ORDER BY score DESC, no LIMIT :limit) u
+ ORDER BY u.score DESC, p.nth, u.no LIMIT :limit;
+
+-- name: open_door
+-- For this transaction alone; says so for the house, not for a tenant.
+SELECT set_config('turnkeeper.door', 'retention', true);
+
+-- name: insert_base
+INSERT INTO knowledge_bases (tenant, id, name, parent_id, revision, sources, units, created_by, created_at, updated_at)
+VALUES (:tenant, :id, :name, :parent_id, :revision, :sources, :units, :created_by, :created_at, :updated_at);
+
+-- name: lock_base
+SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id = :id FOR UPDATE;
+
+-- name: forget_unit
+-- Nothing of what it said is left, whatever had become of it.
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
+                 words = NULL
+ WHERE tenant = :tenant AND place = :place AND id = :id;
+
+-- name: get_unit
+SELECT * FROM units WHERE tenant = :tenant AND place = :place AND id = :id;
+
+-- name: units_after
+SELECT * FROM units
+ WHERE tenant = :tenant AND place = :place AND no > :after AND (:epoch::bigint IS NULL OR since = :epoch)
+ ORDER BY no LIMIT :limit;
+
+-- name: guiding_units
+SELECT data FROM units
+ WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
+   AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+   AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: units_about
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND subject_key = ANY (:keys::text[])
+   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND object_key = ANY (:keys::text[])
+   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: newest_units
+SELECT data FROM units
+ WHERE tenant = :tenant AND place = :place AND since = :epoch AND status = 'committed'
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: known_units
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND hash = ANY (:hashes::text[])
+   AND status = 'committed' AND since = :epoch
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND slot_key = ANY (:slots::text[])
+   AND status = 'committed' AND since = :epoch
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND id = ANY (:ids::text[])
+   AND status = 'committed' AND since = :epoch
+ ORDER BY no;
+
+-- name: committed_unit_ids
+SELECT id FROM units
+ WHERE tenant = :tenant AND place = :place AND since = :epoch AND status = 'committed'
+ ORDER BY no;
+
+-- name: change_revision
+-- For a command that changes units; changes no row when something was committed first.
+UPDATE sessions SET revision = revision + 1
+ WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
+RETURNING revision;
+
+-- name: living_sessions_after
+-- A walk over the sessions that may still expire, page by page.
+SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idle FROM sessions
+ WHERE status IN ('active', 'paused') AND (tenant, id) > (:tenant, :session_id)
+ ORDER BY tenant, id LIMIT :limit;
+
+-- name: explanations_before
+SELECT e.data, r.input,
+       (SELECT left(m.content, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.first_seq) AS asked,
+       (SELECT left(m.content, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.last_seq AND m.role = 'assistant')
+       AS preview
+  FROM explanations e
+  JOIN runs r ON r.tenant = e.tenant AND r.id = e.run_id AND r.custody = 'engine'
+  LEFT JOIN turns t ON t.tenant = e.tenant AND t.session_id = e.session_id AND t.number = r.turn
+ WHERE e.tenant = :tenant AND e.session_id = :session_id AND e.run_id < :before
+ ORDER BY e.run_id DESC LIMIT :limit;
+
+-- name: trim_explanations
+DELETE FROM explanations
+ WHERE tenant = :tenant AND session_id = :session_id
+   AND run_id <= (SELECT run_id FROM explanations WHERE tenant = :tenant AND session_id = :session_id
+                   ORDER BY run_id DESC LIMIT 1 OFFSET :keep);
+
+-- name: get_base
+SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id = :id;
+
+-- name: list_bases
+SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: base_revisions
+SELECT id, revision FROM knowledge_bases
+ WHERE tenant = :tenant AND id = ANY (:ids::text[]);
+
+-- name: advance_base
+UPDATE knowledge_bases SET revision = revision + 1, sources = sources + :sources, units = units + :units,
+                           updated_at = :now
+ WHERE tenant = :tenant AND id = :id;
+
+-- name: insert_source
+INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, since, added_at)
+VALUES (:tenant, :base_id, :id, :name, :kind, :hash, :content, :units, :since, :added_at);
+
+-- name: sources_of_base
+SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+
+-- name: end_source
+UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;
+
+-- name: end_units_of_source
+UPDATE units SET until = :revision
+ WHERE tenant = :tenant AND place = :place AND source_id = :source_id AND until IS NULL;
+
+-- name: hashes_in_base
+SELECT hash FROM units
+ WHERE tenant = :tenant AND place = :place AND hash = ANY (:hashes::text[]) AND until IS NULL
+   AND status = 'committed' AND source_id <> :but_source;
+
+-- name: units_of_base
+SELECT no, data FROM units
+ WHERE tenant = :tenant AND place = :place AND no > :after AND until IS NULL AND status = 'committed'
+ ORDER BY no LIMIT :limit;

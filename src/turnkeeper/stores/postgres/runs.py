@@ -25,8 +25,9 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
-from turnkeeper.model.session import Custody
+from turnkeeper.model.session import Custody, Session
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
@@ -41,6 +42,7 @@ from turnkeeper.stores.postgres.endings import (
     explain_run,
 )
 from turnkeeper.stores.postgres.sessions import insert_session
+from turnkeeper.stores.postgres.units import change_units
 
 
 class PostgresRuns:
@@ -328,18 +330,46 @@ class PostgresRuns:
             "explanation": rows.json_text(explanation),
             "said": rows.json_text(rows.turn_said(turn)),
         }
-        found = await self._database.finish(self._database.write("commit", sql.commit_turn, params))
-        if not found or not found[0]["is_held"]:
-            raise LeaseLost(lease.run_id)
-        if found[0]["last_feed_no"] is None:
-            raise SessionMoved(session_id, expected_revision=expected_revision)
-        return rows.committed(found[0], revision=expected_revision + 1)
+        if turn.units.is_empty:
+            found = await self._database.finish(self._database.write("commit", sql.commit_turn, params))
+            return _committed(found, lease, session_id, expected_revision)
+        return await self._database.finish(self._commit_with_units(turn, lease, session_id, expected_revision, params))
+
+    async def _commit_with_units(
+        self, turn: Turn, lease: Lease, session_id: SessionId, expected_revision: int, params: rows.Params
+    ) -> Committed:
+        async with self._database.transaction("commit") as tx:
+            committed = _committed(await tx.run(sql.commit_turn, params), lease, session_id, expected_revision)
+            await change_units(
+                tx,
+                lease.tenant,
+                session_id,
+                turn.units,
+                epoch=turn.epoch,
+                at=turn.committed_at,
+                turn=turn.number,
+                run_id=lease.run_id,
+            )
+            return committed
+
+    async def change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, *, session: Session) -> Committed:
+        return await self._database.finish(self._change_units(lease, changes, end, session))
+
+    async def _change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, session: Session) -> Committed:
+        async with self._database.transaction("change_units") as tx:
+            released = await tx.run(sql.end_held_run, _end_params(lease, end))
+            if not released:
+                raise LeaseLost(lease.run_id)
+            place = {"tenant": lease.tenant, "session_id": session.id, "expected_revision": session.revision}
+            if not await tx.run(sql.change_revision, place):
+                raise SessionMoved(session.id, expected_revision=session.revision)
+            epoch, run_id = session.epoch.number, lease.run_id
+            await change_units(tx, lease.tenant, session.id, changes, epoch=epoch, at=end.at, run_id=run_id)
+            return rows.committed(released[0], revision=session.revision + 1)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
-        params = rows.lease_params(lease) | rows.end_params(lease.tenant, lease.run_id, end)
-        params |= rows.explanation_params(lease.tenant, end.explanation)
-        params |= {"type": end.status.feed_type.value, "said": rows.json_text(rows.end_said(end))}
-        released = await self._database.finish(self._database.write("end", sql.end_held_run, params))
+        written = self._database.write("end", sql.end_held_run, _end_params(lease, end))
+        released = await self._database.finish(written)
         if not released:
             raise LeaseLost(lease.run_id)
         return rows.committed(released[0])
@@ -514,11 +544,6 @@ class PostgresRuns:
         place = {"tenant": tenant, "session_id": session_id, "before": before or "~", "limit": limit}
         return [rows.run_of(row) for row in await self._database.read(sql.list_runs, place)]
 
-    async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
-        place = {"tenant": tenant, "session_id": run.session_id, "run_id": run.id}
-        found = await self._database.read(sql.get_explanation, place)
-        return rows.explanation_of(found[0]["data"]) if found else None
-
     async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
         found = await self._database.read(sql.newest_checkpoint, {"tenant": tenant, "run_id": run_id})
         return rows.checkpoint_of(found[0]["data"]) if found else None
@@ -582,7 +607,24 @@ class PostgresRuns:
         return rows.checkpoint_of(found["data"]) if found else None
 
 
+def _end_params(lease: Lease, end: RunEnd) -> rows.Params:
+    params = rows.lease_params(lease) | rows.end_params(lease.tenant, lease.run_id, end)
+    params |= rows.explanation_params(lease.tenant, end.explanation)
+    return params | {"type": end.status.feed_type.value, "said": rows.json_text(rows.end_said(end))}
+
+
+def _committed(found: Sequence[Row], lease: Lease, session_id: SessionId, expected_revision: int) -> Committed:
+    if not found or not found[0]["is_held"]:
+        raise LeaseLost(lease.run_id)
+    if found[0]["last_feed_no"] is None:
+        raise SessionMoved(session_id, expected_revision=expected_revision)
+    return rows.committed(found[0], revision=expected_revision + 1)
+
+
 _OF_A_SESSION = (
+    "from_session_id",
+    "mounts",
+    "preferences",
     "owner",
     "agent",
     "revision",

@@ -1,6 +1,6 @@
 """Sessions in a PostgreSQL database."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime
 
 from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
@@ -8,11 +8,13 @@ from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
+from turnkeeper.model.session import EXPIRY, Conversation, Past, Session, SettingsChange
+from turnkeeper.model.turn import Turn
 from turnkeeper.stores import rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.postgres.units import change_units
 
 
 class PostgresSessions:
@@ -20,8 +22,8 @@ class PostgresSessions:
         self._database = database
         self._audit = audit
 
-    async def create(self, session: Session, audit: AuditFacts) -> None:
-        await self._database.finish(self._audit.append(audit, lambda entry: self._create(session, entry)))
+    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
+        await self._database.finish(self._audit.append(audit, lambda entry: self._create(session, entry, continued)))
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -76,9 +78,43 @@ class PostgresSessions:
         assert changed is not None
         return changed
 
-    async def _create(self, session: Session, entry: AuditEntry) -> Sequence[Row]:
+    async def _create(self, session: Session, entry: AuditEntry, continued: Turn | None) -> Sequence[Row]:
         params = rows.session_params(session) | entry_params(entry)
-        return await self._database.write("create_session", sql.create_session, params)
+        if continued is None:
+            return await self._database.write("create_session", sql.create_session, params)
+        async with self._database.transaction("create_session") as tx:
+            created = await tx.run(sql.create_session, params)
+            for message in rows.message_params(session.tenant, session.id, continued):
+                await tx.run(sql.append_message, message)
+            turn = rows.turn_params(session.tenant, session.id, continued, session.revision - 1)
+            await tx.run(sql.append_turn, turn)
+            at = continued.committed_at
+            await change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+            return created
+
+    async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
+        write = self._audit.append(audit, lambda entry: self._expire(tenant, session_id, at, entry))
+        # Nothing was written, and nothing audited, when it stays as it is.
+        return await self._database.finish(write) or await self.get(tenant, session_id)
+
+    async def _expire(self, tenant: TenantId, session_id: SessionId, at: datetime, entry: AuditEntry) -> Session | None:
+        async with self._database.transaction("expire") as tx:
+            lease = await tx.one(sql.lock_lease, {"tenant": tenant, "subject": session_id})
+            session = await self._session(tx, tenant, session_id)
+            is_busy = lease is None or lease["holder"] is not None or lease["queued"] > 0
+            if is_busy or not session.is_idle_too_long(at):
+                return None
+            expired = await self._change_in(tx, tenant, session_id, EXPIRY, at, None)
+            await tx.run(sql.append_audit, entry_params(entry))
+            return expired
+
+    async def idle(self, *, at: datetime) -> AsyncIterator[tuple[TenantId, SessionId]]:
+        place = {"tenant": "", "session_id": "", "now": rows.micros(at), "limit": rows.SESSIONS_AT_ONCE}
+        while page := await self._database.read(sql.living_sessions_after, place):
+            for row in page:
+                if row["is_idle"]:
+                    yield row["tenant"], row["id"]
+            place |= {"tenant": page[-1]["tenant"], "session_id": page[-1]["id"]}
 
     async def _change(
         self,
@@ -104,10 +140,7 @@ class PostgresSessions:
         expected_version: int | None,
     ) -> Session:
         await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
-        found = await tx.one(sql.get_session, {"tenant": tenant, "session_id": session_id})
-        if found is None:
-            raise SessionNotFound(session_id)
-        session = rows.session_of(found)
+        session = await self._session(tx, tenant, session_id)
         if expected_version is not None and expected_version != session.version:
             raise VersionMoved(session_id, expected=expected_version, actual=session.version)
         changed = change.applied_to(session, at)
@@ -119,6 +152,12 @@ class PostgresSessions:
         said = {"status": changed.status}
         await append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
         return changed
+
+    async def _session(self, tx: Tx, tenant: TenantId, session_id: SessionId) -> Session:
+        found = await tx.one(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if found is None:
+            raise SessionNotFound(session_id)
+        return rows.session_of(found)
 
 
 async def insert_session(tx: Tx, session: Session) -> None:

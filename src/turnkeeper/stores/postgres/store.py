@@ -3,11 +3,14 @@
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.stores.postgres.audit import PostgresAudit
+from turnkeeper.stores.postgres.bases import PostgresBases
 from turnkeeper.stores.postgres.database import PostgresDatabase
+from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.nodes import PostgresNodes
 from turnkeeper.stores.postgres.runs import PostgresRuns
 from turnkeeper.stores.postgres.sessions import PostgresSessions
+from turnkeeper.stores.postgres.units import PostgresUnits
 from turnkeeper.stores.postgres.wakes import PostgresWakes
 
 
@@ -22,4 +25,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         wakes=PostgresWakes(database, node),
         audit=audit,
         nodes=PostgresNodes(database),
+        units=PostgresUnits(database),
+        bases=PostgresBases(database, audit),
+        explanations=PostgresExplanations(database),
     )

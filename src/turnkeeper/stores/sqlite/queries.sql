@@ -2,10 +2,11 @@
 
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
-                      epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at)
+                      epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
+                      preferences, mounts, from_session_id)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at);
+        :last_active_at, :preferences, :mounts, :from_session_id);
 
 -- name: insert_lease
 -- A new subject: nobody holds it yet, unless :holder takes it at once.
@@ -42,8 +43,9 @@ SELECT * FROM messages
 
 -- name: change_settings
 UPDATE sessions
-   SET status = :status, title = :title, double_text = :double_text, closed_at = :closed_at,
-       closed_reason = :closed_reason, version = version + 1
+   SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
+       mounts = :mounts, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
@@ -200,13 +202,15 @@ SELECT tenant, subject, holder FROM leases
 
 -- name: advance_session
 -- Changes no row when another turn was committed first; the caller then raises SessionMoved.
-UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq
+UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
+                    preferences = COALESCE(:preferences, preferences)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
 -- name: reset_session
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
-   SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1
+   SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
+       preferences = '{}'
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -317,3 +321,170 @@ SELECT * FROM nodes WHERE tenant = '-' AND seen_at > :since ORDER BY id;
 
 -- name: gone_nodes
 SELECT * FROM nodes WHERE tenant = '-' AND seen_at <= :since ORDER BY id;
+
+-- name: last_unit_no
+SELECT COALESCE(MAX(no), 0) AS no FROM units WHERE tenant = :tenant AND place = :place;
+
+-- name: insert_unit
+INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
+                   object_key, data, search_row, kept_at)
+VALUES (:tenant, :place, :no, :id, :since, 'committed', :turn, :run_id, :source_id, :scopes, :hash, :slot_key,
+        :subject_key, :object_key, :data, :search_row, :now);
+
+-- name: index_unit
+INSERT INTO unit_search (tenant, place, no, reach, topic, said, more)
+VALUES (:tenant, :place, :no, :reach, :topic, :said, :more);
+
+-- name: committed_unit
+SELECT no, search_row FROM units WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
+
+-- name: unindex_unit
+DELETE FROM unit_search WHERE rowid = :search_row AND tenant = :tenant;
+
+-- name: retire_unit
+UPDATE units SET status = :status, superseded_by = :by, search_row = NULL
+ WHERE tenant = :tenant AND place = :place AND no = :no;
+
+-- name: forget_unit
+-- Nothing of what it said is left, whatever had become of it.
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
+                 search_row = NULL
+ WHERE tenant = :tenant AND place = :place AND id = :id;
+
+-- name: get_unit
+SELECT * FROM units WHERE tenant = :tenant AND place = :place AND id = :id;
+
+-- name: units_after
+SELECT * FROM units
+ WHERE tenant = :tenant AND place = :place AND no > :after AND (:epoch IS NULL OR since = :epoch)
+ ORDER BY no LIMIT :limit;
+
+-- name: search_units
+-- The words lead, and what is found of them is looked up one by one.
+SELECT u.data, -bm25(unit_search, 0.0, 0.0, 0.0, 0.0, 1.5, 1.0, 0.6) AS score
+  FROM unit_search CROSS JOIN units u
+ WHERE unit_search MATCH :match
+   AND u.tenant = unit_search.tenant AND u.place = unit_search.place AND u.no = unit_search.no
+   AND u.tenant = :tenant AND u.place = :place AND u.status = 'committed'
+   AND u.since <= :revision AND (u.until IS NULL OR u.until > :revision)
+ ORDER BY 2 DESC, u.no LIMIT :limit;
+
+-- name: guiding_units
+SELECT data FROM units
+ WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
+   AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+   AND instr(' ' || scopes || ' ', ' ' || :scope || ' ')
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: units_about
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND subject_key IN (SELECT value FROM json_each(:keys))
+   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND object_key IN (SELECT value FROM json_each(:keys))
+   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: newest_units
+SELECT data FROM units
+ WHERE tenant = :tenant AND place = :place AND since = :epoch AND status = 'committed'
+ ORDER BY no DESC LIMIT :limit;
+
+-- name: known_units
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND hash IN (SELECT value FROM json_each(:hashes))
+   AND status = 'committed' AND since = :epoch
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND slot_key IN (SELECT value FROM json_each(:slots))
+   AND status = 'committed' AND since = :epoch
+ UNION
+SELECT data, no FROM units
+ WHERE tenant = :tenant AND place = :place AND id IN (SELECT value FROM json_each(:ids))
+   AND status = 'committed' AND since = :epoch
+ ORDER BY no;
+
+-- name: committed_unit_ids
+SELECT id FROM units
+ WHERE tenant = :tenant AND place = :place AND since = :epoch AND status = 'committed'
+ ORDER BY no;
+
+-- name: change_revision
+-- For a command that changes units; changes no row when something was committed first.
+UPDATE sessions SET revision = revision + 1
+ WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
+
+-- name: living_sessions_after
+-- A walk over the sessions that may still expire, page by page.
+SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idle FROM sessions
+ WHERE status IN ('active', 'paused') AND (tenant, id) > (:tenant, :session_id)
+ ORDER BY tenant, id LIMIT :limit;
+
+-- name: explanations_before
+SELECT e.data, r.input,
+       (SELECT substr(m.content, 1, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.first_seq) AS asked,
+       (SELECT substr(m.content, 1, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.last_seq AND m.role = 'assistant')
+       AS preview
+  FROM explanations e
+  JOIN runs r ON r.tenant = e.tenant AND r.id = e.run_id AND r.custody = 'engine'
+  LEFT JOIN turns t ON t.tenant = e.tenant AND t.session_id = e.session_id AND t.number = r.turn
+ WHERE e.tenant = :tenant AND e.session_id = :session_id AND e.run_id < :before
+ ORDER BY e.run_id DESC LIMIT :limit;
+
+-- name: open_door
+INSERT INTO doors (tenant, name) VALUES ('-', 'retention');
+
+-- name: close_door
+DELETE FROM doors WHERE tenant = '-' AND name = 'retention';
+
+-- name: trim_explanations
+DELETE FROM explanations
+ WHERE tenant = :tenant AND session_id = :session_id
+   AND run_id <= (SELECT run_id FROM explanations WHERE tenant = :tenant AND session_id = :session_id
+                   ORDER BY run_id DESC LIMIT 1 OFFSET :keep);
+
+-- name: insert_base
+INSERT INTO knowledge_bases (tenant, id, name, parent_id, revision, sources, units, created_by, created_at, updated_at)
+VALUES (:tenant, :id, :name, :parent_id, :revision, :sources, :units, :created_by, :created_at, :updated_at);
+
+-- name: get_base
+SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id = :id;
+
+-- name: list_bases
+SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: base_revisions
+SELECT id, revision FROM knowledge_bases
+ WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: advance_base
+UPDATE knowledge_bases SET revision = revision + 1, sources = sources + :sources, units = units + :units,
+                           updated_at = :now
+ WHERE tenant = :tenant AND id = :id;
+
+-- name: insert_source
+INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, since, added_at)
+VALUES (:tenant, :base_id, :id, :name, :kind, :hash, :content, :units, :since, :added_at);
+
+-- name: sources_of_base
+SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+
+-- name: end_source
+UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;
+
+-- name: end_units_of_source
+UPDATE units SET until = :revision
+ WHERE tenant = :tenant AND place = :place AND source_id = :source_id AND until IS NULL;
+
+-- name: hashes_in_base
+SELECT hash FROM units
+ WHERE tenant = :tenant AND place = :place AND hash IN (SELECT value FROM json_each(:hashes)) AND until IS NULL
+   AND status = 'committed' AND source_id <> :but_source;
+
+-- name: units_of_base
+SELECT no, data FROM units
+ WHERE tenant = :tenant AND place = :place AND no > :after AND until IS NULL AND status = 'committed'
+ ORDER BY no LIMIT :limit;

@@ -24,8 +24,9 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
-from turnkeeper.model.session import Custody
+from turnkeeper.model.session import Custody, Session
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
@@ -39,6 +40,7 @@ from turnkeeper.stores.sqlite.endings import (
     explain_run,
 )
 from turnkeeper.stores.sqlite.sessions import insert_session
+from turnkeeper.stores.sqlite.units import change_units
 
 
 class SqliteRuns:
@@ -267,11 +269,35 @@ class SqliteRuns:
             raise SessionMoved(params["session_id"], expected_revision=params["expected_revision"])
         tx.executemany(sql.append_message, messages)
         tx.execute(sql.append_turn, params)
+        if not turn.units.is_empty:
+            change_units(
+                tx,
+                lease.tenant,
+                params["session_id"],
+                turn.units,
+                epoch=turn.epoch,
+                at=turn.committed_at,
+                turn=turn.number,
+                run_id=lease.run_id,
+            )
         tx.execute(sql.complete_run, params)
         tx.execute(sql.append_explanation, explained)
         said = rows.turn_said(turn) | self._deltas(tx, lease, released)
         self._say_end(tx, lease, released, FeedType.RUN_COMPLETED, turn.committed_at, said)
         return rows.committed(released, revision=params["revision"])
+
+    async def change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, *, session: Session) -> Committed:
+        return await self._database.write(
+            "change_units", lambda tx: self._change_units(tx, lease, changes, end, session)
+        )
+
+    def _change_units(self, tx: Tx, lease: Lease, changes: UnitChanges, end: RunEnd, session: Session) -> Committed:
+        place = {"tenant": lease.tenant, "session_id": session.id, "expected_revision": session.revision}
+        if tx.execute(sql.change_revision, place).rowcount == 0:
+            raise SessionMoved(session.id, expected_revision=session.revision)
+        epoch, run_id = session.epoch.number, lease.run_id
+        change_units(tx, lease.tenant, session.id, changes, epoch=epoch, at=end.at, run_id=run_id)
+        return replace(self._end(tx, lease, end), revision=session.revision + 1)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
         return await self._database.write("end", lambda tx: self._end(tx, lease, end))
@@ -447,11 +473,6 @@ class SqliteRuns:
     async def list(self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int) -> Sequence[Run]:
         place = {"tenant": tenant, "session_id": session_id, "before": before or "~", "limit": limit}
         return [rows.run_of(row) for row in self._database.read(sql.list_runs, place)]
-
-    async def explanation(self, tenant: TenantId, run: Run) -> Explanation | None:
-        place = {"tenant": tenant, "session_id": run.session_id, "run_id": run.id}
-        found = self._database.read(sql.get_explanation, place)
-        return rows.explanation_of(found[0]["data"]) if found else None
 
     async def checkpoint(self, tenant: TenantId, run_id: RunId) -> Checkpoint | None:
         found = self._database.read(sql.newest_checkpoint, {"tenant": tenant, "run_id": run_id})

@@ -1,6 +1,7 @@
 """Sessions in a SQLite file."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
@@ -8,11 +9,13 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
+from turnkeeper.model.session import EXPIRY, Conversation, Past, Session, SettingsChange
+from turnkeeper.model.turn import Turn
 from turnkeeper.stores import rows
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.sqlite.units import change_units
 
 
 class SqliteSessions:
@@ -20,8 +23,8 @@ class SqliteSessions:
         self._database = database
         self._audit = audit
 
-    async def create(self, session: Session, audit: AuditFacts) -> None:
-        await self._database.write("create_session", lambda tx: self._create(tx, session, audit))
+    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
+        await self._database.write("create_session", lambda tx: self._create(tx, session, audit, continued))
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -72,9 +75,33 @@ class SqliteSessions:
             "change_settings", lambda tx: self._change(tx, tenant, session_id, change, at, expected_version, audit)
         )
 
-    def _create(self, tx: Tx, session: Session, audit: AuditFacts) -> None:
+    def _create(self, tx: Tx, session: Session, audit: AuditFacts, continued: Turn | None) -> None:
         insert_session(tx, session)
+        if continued is not None:
+            tx.executemany(sql.append_message, rows.message_params(session.tenant, session.id, continued))
+            tx.execute(sql.append_turn, rows.turn_params(session.tenant, session.id, continued, session.revision - 1))
+            at = continued.committed_at
+            change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
         self._audit.append(tx, audit)
+
+    async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
+        return await self._database.write("expire", lambda tx: self._expire(tx, tenant, session_id, at, audit))
+
+    def _expire(self, tx: Tx, tenant: TenantId, session_id: SessionId, at: datetime, audit: AuditFacts) -> Session:
+        session = self._session(tx, tenant, session_id)
+        lease = tx.execute(sql.read_lease, {"tenant": tenant, "subject": session_id}).fetchone()
+        if lease["holder"] is not None or lease["queued"] > 0 or not session.is_idle_too_long(at):
+            return session
+        return self._change(tx, tenant, session_id, EXPIRY, at, None, audit)
+
+    async def idle(self, *, at: datetime) -> AsyncIterator[tuple[TenantId, SessionId]]:
+        place = {"tenant": "", "session_id": "", "now": rows.micros(at), "limit": rows.SESSIONS_AT_ONCE}
+        while page := self._database.read(sql.living_sessions_after, place):
+            for row in page:
+                if row["is_idle"]:
+                    yield row["tenant"], row["id"]
+            place |= {"tenant": page[-1]["tenant"], "session_id": page[-1]["id"]}
+            await asyncio.sleep(0)
 
     def _change(
         self,
@@ -86,10 +113,7 @@ class SqliteSessions:
         expected_version: int | None,
         audit: AuditFacts,
     ) -> Session:
-        found = tx.execute(sql.get_session, {"tenant": tenant, "session_id": session_id}).fetchone()
-        if found is None:
-            raise SessionNotFound(session_id)
-        session = rows.session_of(found)
+        session = self._session(tx, tenant, session_id)
         if expected_version is not None and expected_version != session.version:
             raise VersionMoved(session_id, expected=expected_version, actual=session.version)
         changed = change.applied_to(session, at)
@@ -101,6 +125,12 @@ class SqliteSessions:
         append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, {"status": changed.status})
         self._audit.append(tx, audit)
         return changed
+
+    def _session(self, tx: Tx, tenant: TenantId, session_id: SessionId) -> Session:
+        found = tx.execute(sql.get_session, {"tenant": tenant, "session_id": session_id}).fetchone()
+        if found is None:
+            raise SessionNotFound(session_id)
+        return rows.session_of(found)
 
 
 def insert_session(tx: Tx, session: Session) -> None:

@@ -5,11 +5,14 @@ from pathlib import Path
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.stores.sqlite.audit import SqliteAudit
+from turnkeeper.stores.sqlite.bases import SqliteBases
 from turnkeeper.stores.sqlite.database import SqliteDatabase
+from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
 from turnkeeper.stores.sqlite.runs import SqliteRuns
 from turnkeeper.stores.sqlite.sessions import SqliteSessions
+from turnkeeper.stores.sqlite.units import SqliteUnits
 
 
 def sqlite_store(
@@ -25,4 +28,7 @@ def sqlite_store(
         wakes=SqliteWakes(database),
         audit=audit,
         nodes=SqliteNodes(database),
+        units=SqliteUnits(database),
+        bases=SqliteBases(database, audit),
+        explanations=SqliteExplanations(database),
     )
