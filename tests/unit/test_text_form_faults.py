@@ -1,5 +1,7 @@
 """Every fault in the text of units has its code, its place and a message, and nothing of a faulty text is taken."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from tests.unit.test_text_form import COMPARING, FROM_THE_PAGE, INTENT, text_of
 from turnkeeper.errors import UnitTextInvalid
 from turnkeeper.knowledge.text_form.document import DocumentKind
 from turnkeeper.knowledge.text_form.faults import MOST_FAULTS, FaultCode
+from turnkeeper.knowledge.text_form.language import COMMANDS, EVERY_FIELD
 from turnkeeper.knowledge.text_form.read import parse_document, parse_units
 
 WITHOUT_CLAIM = FROM_THE_PAGE.replace('@k6 set $k1 claim "The system must run on CPU only."\n', "")
@@ -145,6 +148,13 @@ def test_every_code_has_a_text_that_shows_it() -> None:
     elsewhere = {FaultCode.TEXT_TOO_LONG, FaultCode.COMMAND_NOT_ALLOWED}
 
     assert {code for _, code, *_ in FAULTS} == set(FaultCode) - elsewhere
+
+
+def test_the_manual_names_every_command_field_and_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "units.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<=`)\w+(?=`)", page)) | {"ku", "set", "parent", "derived_from"}
+
+    assert ({*FaultCode, *EVERY_FIELD, *COMMANDS}) - named == set()
 
 
 @pytest.mark.parametrize(("text", "codes"), OF_A_CONTEXT)
