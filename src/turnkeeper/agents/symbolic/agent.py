@@ -1,0 +1,234 @@
+"""The agent `symbolic`: reads a message, remembers what it says, and answers what it asks through plugins."""
+
+from collections.abc import AsyncGenerator, Callable
+from functools import partial
+
+from turnkeeper.agents.symbolic.choice import Choice, choice_for
+from turnkeeper.agents.symbolic.frames import RETRYABLE, Answered, Frames
+from turnkeeper.agents.symbolic.guidance import refusals, shape_of
+from turnkeeper.agents.symbolic.levels import LEVELS
+from turnkeeper.agents.symbolic.question import read_question
+from turnkeeper.agents.symbolic.reference import antecedent, has_pronoun
+from turnkeeper.agents.symbolic.registry import PluginRegistry
+from turnkeeper.agents.symbolic.render import pieces_of, render
+from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted
+from turnkeeper.agents.symbolic.trail import FrameTrail, Trail
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.model.ids import AgentId
+from turnkeeper.model.message import Speaker
+from turnkeeper.model.unit import PhaseScope, Unit
+from turnkeeper.ports.agent import AgentPolicy, AgentTurn
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.plugins import (
+    Detection,
+    DetectionStatus,
+    KnowledgeEvent,
+    KnowledgeEventType,
+    PluginKind,
+    Seed,
+)
+
+SYMBOLIC = AgentId("symbolic")
+PLUGIN_NOT_TOLD = "knowledge_plugin_not_told"
+MOST_GUIDANCE = 20
+ANSWERED, NO_CONTEXT = "answered", "no-context"
+
+
+class SymbolicAgent:
+    """Needs no model. Its plugins are gathered when it is first used, those of installed distributions too."""
+
+    def __init__(self, gather: Callable[[], PluginRegistry], clock: Clock) -> None:
+        self.id = SYMBOLIC
+        self.policy = AgentPolicy(retry_safe=True)
+        self._gather = gather
+        self._clock = clock
+        self._plugins: PluginRegistry | None = None
+
+    @property
+    def plugins(self) -> PluginRegistry:
+        if self._plugins is None:
+            self._plugins = self._gather()
+        return self._plugins
+
+    async def answer(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
+        for piece in pieces_of(await _TurnOfPlugins(turn, self.plugins, self._clock).answer()):
+            yield piece
+
+    async def heard(self, event: KnowledgeEvent) -> list[str]:
+        """Tell every knowledge plugin, and return the ids of those that failed to listen."""
+        deaf = []
+        for id in self.plugins.ids(PluginKind.KNOWLEDGE):
+            try:
+                await self.plugins.knowledge(id).heard(event)
+            except Exception:
+                deaf.append(id)
+        return deaf
+
+
+class _TurnOfPlugins:
+    """One turn: detect, stage, plan, find, solve, judge, render."""
+
+    def __init__(self, turn: AgentTurn, plugins: PluginRegistry, clock: Clock) -> None:
+        context = turn.context
+        explicit, preferred = context.explicit, context.preferred
+        number = explicit.level if explicit.level is not None else preferred.level or 0
+        self._turn, self._plugins = turn, plugins
+        self._level = LEVELS[number]
+        self._choice: Choice = choice_for(context, plugins, turn.notes)
+        self._stages = Stages(
+            context=context,
+            memory=turn.memory,
+            clock=clock,
+            level=number,
+            model=explicit.model or preferred.model,
+        )
+        self._trail = Trail(turn.notes)
+        self._models: set[str] = set()
+
+    async def answer(self) -> str:
+        turn, limits = self._turn, self._turn.context.budget.limits
+        root = self._trail.frame(
+            depth=0, purpose="chat-turn", level=self._level, max_depth=limits.depth, input=turn.text
+        )
+        try:
+            detection = await self._detect(root)
+            seeds = self._seeds(detection)
+            turn.remember(*detection.units)
+            await self._tell(detection.units)
+            answers = await self._answers(root, seeds, detection.units)
+        except TurnkeeperError as error:
+            root.end("failed", error=error.code, units=len(turn.staged_units))
+            raise
+        guidance = await self._guidance(PhaseScope.SOLVE, detection.units)
+        remarks = refusals(detection.units) if any(seed.asks for seed in seeds) else ()
+        rendered = render(answers, shape_of(guidance), remarks)
+        root.end(
+            "succeeded",
+            seeds=[seed.text for seed in seeds],
+            units=[unit.id for unit in detection.units],
+            closure=rendered.document["closure"],
+        )
+        turn.notes.answered(
+            ANSWERED if rendered.is_known else NO_CONTEXT,
+            document=rendered.document,
+            model=", ".join(sorted(self._models)) or None,
+            level=self._level.number,
+        )
+        return rendered.text
+
+    async def _detect(self, root: FrameTrail) -> Detection:
+        text = self._turn.text
+        order = self._choice.order(PluginKind.SEED_DETECTOR)
+        failures: list[PluginUnusable] = []
+        for place, id in enumerate(order):
+            detector = self._plugins.seed_detector(id)
+            try:
+                _, detection = await self._stages.run(
+                    root,
+                    detector,
+                    partial(detector.detect, text),
+                    _tell_detection,
+                    input=text,
+                    is_last=place == len(order) - 1,
+                )
+            except PluginUnusable as failure:
+                failures.append(failure)
+                continue
+            if detection.status is DetectionStatus.UNSUPPORTED:
+                failures.append(PluginUnusable(id, DetectionStatus.UNSUPPORTED))
+                continue
+            self._turn.notes.ran(PluginKind.SEED_DETECTOR, id)
+            if detection.model:
+                self._models.add(detection.model)
+            return detection
+        raise exhausted(PluginKind.SEED_DETECTOR, failures, self._turn.context)
+
+    def _seeds(self, detection: Detection) -> tuple[Seed, ...]:
+        """One for each question; a message that asks nothing is one by itself."""
+        if not detection.asked:
+            return (Seed(id="seed-1", text=self._turn.text.strip(), asks=False),)
+        said = [message.content for message in reversed(self._turn.history) if message.role is Speaker.USER]
+        told = [unit.content for unit in reversed(detection.units)]
+        seeds = []
+        for number, text in enumerate(detection.asked, start=1):
+            earlier = [*detection.asked[: number - 1][::-1], *told, *said]
+            refers_to = antecedent(earlier) if has_pronoun(text) else None
+            seeds.append(Seed(id=f"seed-{number}", text=text, acts=read_question(text).acts, refers_to=refers_to))
+        return tuple(seeds)
+
+    async def _tell(self, units: tuple[Unit, ...]) -> None:
+        """Knowledge plugins hear of staged units. One that fails to listen is a warning: the units are at hand."""
+        if not units:
+            return
+        context = self._turn.context
+        event = KnowledgeEvent(
+            type=KnowledgeEventType.UNITS_STAGED,
+            tenant=context.tenant,
+            session_id=context.session_id,
+            run_id=context.run_id,
+            units=units,
+        )
+        deaf = []
+        for id in self._plugins.ids(PluginKind.KNOWLEDGE):
+            try:
+                await self._plugins.knowledge(id).heard(event)
+            except Exception:
+                deaf.append(id)
+        if deaf:
+            self._turn.notes.warn(PLUGIN_NOT_TOLD, {"plugins": deaf})
+
+    async def _answers(
+        self, root: FrameTrail, seeds: tuple[Seed, ...], staged: tuple[Unit, ...]
+    ) -> tuple[Answered, ...]:
+        """Under the first planner that leads to an answer. A weak answer counts when no planner finds a better one."""
+        planning = await self._guidance(PhaseScope.PLAN, staged)
+        answering = await self._guidance(PhaseScope.SOLVE, staged)
+        pinned = self._choice.is_pinned(PluginKind.PLANNER)
+        order = self._choice.order(PluginKind.PLANNER)
+        weak: tuple[str, tuple[Answered, ...]] | None = None
+        failed: TurnkeeperError | None = None
+        for place, id in enumerate(order):
+            frames = Frames(
+                stages=self._stages,
+                choice=self._choice,
+                level=self._level,
+                planner=self._plugins.planner(id),
+                staged=staged,
+                planning_guidance=planning,
+                answering_guidance=answering,
+            )
+            try:
+                answers = await frames.answer(root, seeds)
+            except RETRYABLE as error:
+                if pinned:
+                    raise
+                failed = error
+                continue
+            if any(each.is_known or each.sufficient for each in answers) or pinned or place == len(order) - 1:
+                self._turn.notes.ran(PluginKind.PLANNER, id)
+                return answers
+            weak = weak or (id, answers)
+        if weak is not None:
+            self._turn.notes.ran(PluginKind.PLANNER, weak[0])
+            return weak[1]
+        raise failed or exhausted(PluginKind.PLANNER, [], self._turn.context)
+
+    async def _guidance(self, scope: PhaseScope, staged: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        """Newest first: what this message says, then what was said before."""
+        kept = await self._turn.memory.guidance(scope, limit=MOST_GUIDANCE)
+        return (*(unit for unit in reversed(staged) if unit.guides(scope)), *(found.unit for found in kept))
+
+
+async def _tell_knowledge(plugins: PluginRegistry, event: KnowledgeEvent) -> list[str]:
+    deaf = []
+    for id in plugins.ids(PluginKind.KNOWLEDGE):
+        try:
+            await plugins.knowledge(id).heard(event)
+        except Exception:
+            deaf.append(id)
+    return deaf
+
+
+def _tell_detection(detection: Detection) -> Told:
+    shown = {"units": [unit.content for unit in detection.units], "asked": detection.asked}
+    return Told(status=detection.status, output=shown, model=detection.model)

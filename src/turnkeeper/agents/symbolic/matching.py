@@ -1,0 +1,132 @@
+"""How well units answer a question: which of its words they speak of, and whether they hold the kind of answer."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.question import Question, QuestionKind
+from turnkeeper.agents.symbolic.words import meaning, meanings_in, meanings_of, telling, words_of
+from turnkeeper.model.names import name_key
+from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
+from turnkeeper.model.unit import Relation, UnitRole
+
+MOST_ANSWERS = 3
+MOST_SPOKEN_OF = 8
+ENOUGH = 0.6
+CLOSE = 0.5
+_NUMBER = re.compile(r"\d")
+_CAPITAL = re.compile(r"\b[A-Z]\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """`cover` is the share of the question's words that the unit speaks of, `focus` that of its topic in the question.
+
+    `fits` says that the unit holds the kind of answer that is asked for: a number, a time, a place, a reason.
+    """
+
+    found: FoundUnit
+    cover: float
+    focus: float
+    fits: bool
+    has_head: bool
+
+    @property
+    def rank(self) -> tuple[float, bool, float]:
+        return self.cover, self.fits, round(self.focus, 1)
+
+
+class Evidence:
+    """The units that were found for one question, matched with it."""
+
+    def __init__(self, question: Question, found: Sequence[FoundUnit]) -> None:
+        self._question = question
+        matches = [_match(question, each) for each in found]
+        self.matches = sorted(matches, key=lambda match: (*match.rank, match.found.score), reverse=True)
+
+    def answers(self) -> list[FoundUnit]:
+        """Those that answer best and equally well. None where a word that matters is spoken of nowhere."""
+        answering = [match for match in self.matches if self._answers(match)]
+        if not answering:
+            return []
+        best = answering[0]
+        return [match.found for match in answering if match.rank == best.rank][:MOST_ANSWERS]
+
+    def _answers(self, match: Match) -> bool:
+        if match.cover == 0:
+            return False
+        kind = self._question.kind
+        if kind in (QuestionKind.WHEN, QuestionKind.HOW_MANY, QuestionKind.WHERE, QuestionKind.WHY, QuestionKind.HOW):
+            return match.fits and match.cover >= ENOUGH
+        if kind is QuestionKind.WHO:
+            return match.cover == 1 or (match.fits and match.cover >= ENOUGH)
+        return match.cover == 1 or (match.has_head and match.cover > ENOUGH)
+
+    def speaking_of_all(self) -> list[FoundUnit]:
+        """Units that speak of everything that the question is about."""
+        return [match.found for match in self.matches if match.cover == 1][:MOST_SPOKEN_OF]
+
+    def defining(self) -> list[FoundUnit]:
+        """Units that say what the name is; then, if there are none, facts whose topic is that name."""
+        key = name_key(self._question.name or "")
+        own = [match for match in self.matches if _is_about(match.found, key)]
+        kinds = [match.found for match in own if _defines(match.found)]
+        if kinds:
+            return kinds[:MOST_ANSWERS]
+        return [match.found for match in own][:MOST_ANSWERS]
+
+    def related(self) -> list[FoundUnit]:
+        """Units about the same thing, though they do not answer."""
+        close = [match.found for match in self.matches if match.cover >= CLOSE]
+        return close or [match.found for match in self.matches if match.cover > 0 and match.focus == 1]
+
+
+def _match(question: Question, found: FoundUnit) -> Match:
+    unit = found.unit
+    spoken = meanings_of(unit)
+    wanted = question.words
+    topic = telling(unit.topic)
+    return Match(
+        found=found,
+        cover=sum(word in spoken for word in wanted) / len(wanted) if wanted else 0.0,
+        focus=sum(word in wanted for word in topic) / len(topic) if topic else 0.0,
+        fits=_holds_answer(question, found),
+        has_head=bool(wanted) and wanted[0] in spoken,
+    )
+
+
+def _holds_answer(question: Question, found: FoundUnit) -> bool:
+    words, text = speech().words, found.unit.content
+    in_text = set(words_of(text)) - set(words_of(question.rest))
+    match question.kind:
+        case QuestionKind.HOW_MANY:
+            return bool(_NUMBER.search(text)) or not words["numbers"].isdisjoint(words_of(text))
+        case QuestionKind.WHEN:
+            return bool(_NUMBER.search(text)) or not words["times"].isdisjoint(in_text)
+        case QuestionKind.WHERE:
+            return not words["places"].isdisjoint(in_text)
+        case QuestionKind.WHY:
+            explains = found.unit.role in (UnitRole.EXPLANATION, UnitRole.DIAGNOSTIC)
+            return not words["reasons"].isdisjoint(words_of(text)) or explains or found.unit.relation is Relation.CAUSES
+        case QuestionKind.HOW:
+            return found.unit.role in (UnitRole.PROCEDURE, UnitRole.CONSTRAINT, UnitRole.DESCRIPTION)
+        case QuestionKind.WHO:
+            named = {name.casefold() for name in _CAPITAL.findall(text)}
+            return bool(named - set(words_of(question.text))) or found.place == SESSION_PLACE
+        case _:
+            return True
+
+
+def _is_about(found: FoundUnit, key: str) -> bool:
+    unit = found.unit
+    named = {meaning(word) for word in words_of(key)}
+    return any(
+        {meaning(word) for word in words_of(name_key(name))} == named
+        for name in (unit.topic, unit.subject or "")
+        if name
+    ) or (found.unit.role is UnitRole.DEFINITION and named <= meanings_in(unit.topic))
+
+
+def _defines(found: FoundUnit) -> bool:
+    return found.unit.role is UnitRole.DEFINITION or found.unit.relation is Relation.INSTANCE_OF

@@ -1,0 +1,185 @@
+"""Putting answers into the form that the user wants: prose, bullets or JSON, with short marks for sources."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from turnkeeper.agents.symbolic.frames import Answered
+from turnkeeper.agents.symbolic.guidance import Form, Length, Shape
+from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.model.names import content_hash
+from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
+from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
+
+HERE = "this conversation"
+SHORT_STATEMENTS = 1
+_CLOSING = re.compile(r"([.!?]?)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    text: str
+    document: Mapping[str, Any]
+    is_known: bool
+
+
+class Marks:
+    """Numbers for sources, the same one for the same unit throughout a turn."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._found: list[FoundUnit] = []
+
+    def of(self, found: FoundUnit) -> int:
+        key = (found.place, found.unit.id)
+        if key not in self._numbers:
+            self._found.append(found)
+            self._numbers[key] = len(self._found)
+        return self._numbers[key]
+
+    def listed(self) -> Iterator[tuple[int, FoundUnit]]:
+        return iter(enumerate(self._found, start=1))
+
+
+def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) -> Rendered:
+    """The text of the turn and its document. Ids of units stand in the document alone."""
+    flat = list(_flat(answers))
+    marks = Marks()
+    texts = [_as_text(each, shape, marks) for each in flat]
+    groups = [
+        {
+            "question": each.seed.text,
+            "asks": each.seed.asks,
+            "status": _status(each),
+            "answer": text,
+            "knowledge": each.knowledge,
+            "solver": each.solver,
+            "error": each.error,
+            "sources": [marks.of(found) for found in each.solution.sources] if each.solution else [],
+        }
+        for each, text in zip(flat, texts, strict=True)
+    ]
+    document = {
+        "groups": groups,
+        "sources": [_source(mark, found) for mark, found in marks.listed()],
+        "form": shape.form.value,
+        "closure": "parallel_question_aggregation" if len(flat) > 1 else "single",
+    }
+    if shape.form is Form.JSON:
+        text = _json(flat, shape, marks, remarks)
+    else:
+        cited = [(mark, found) for mark, found in marks.listed() if found.place != SESSION_PLACE]
+        named = "\n".join(f"[{mark}] {_name_of(found)}" for mark, found in cited) if shape.cited else ""
+        # Two questions may have one answer; saying it once is enough.
+        text = "\n\n".join(dict.fromkeys(part for part in (*remarks, *texts, named) if part))
+    return Rendered(text=text, document=document, is_known=any(each.is_known for each in flat))
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """The text in natural pieces: sentence by sentence, with the white space that follows each."""
+    return (piece for piece in re.findall(r".+?(?:(?<=[.!?:\]])\s+|\n+|$)", text, flags=re.DOTALL) if piece)
+
+
+def _flat(answers: Sequence[Answered]) -> Iterator[Answered]:
+    for each in answers:
+        if each.parts:
+            yield from _flat(each.parts)
+        else:
+            yield each
+
+
+def _status(answered: Answered) -> str:
+    if answered.error:
+        return "plugin-error"
+    return "answered" if answered.is_known else "no-context"
+
+
+def _as_text(answered: Answered, shape: Shape, marks: Marks) -> str:
+    solution = answered.solution
+    if solution is None:
+        return speech().replies["part_failed"].format(question=answered.seed.text)
+    said = [_with_marks(each, solution, shape, marks) for each in _kept(solution, shape)]
+    # A lead-in rests on nothing and stays in front of the list.
+    leads = [text for text, each in zip(said, _kept(solution, shape), strict=True) if not each.rests_on]
+    items = [text for text, each in zip(said, _kept(solution, shape), strict=True) if each.rests_on]
+    if shape.form is Form.BULLETS and not items:
+        return "\n".join(f"- {text}" for text in said)
+    if (solution.is_list or shape.form is Form.BULLETS) and len(items or said) > 1:
+        return "\n".join([*leads[:1], *(f"- {text}" for text in items or said[1:]), *(leads[1:] if items else [])])
+    if shape.form is Form.BULLETS:
+        return "\n".join([*leads, *(f"- {text}" for text in items)])
+    return " ".join(said)
+
+
+def _kept(solution: Solution, shape: Shape) -> Sequence[Statement]:
+    """Short answers keep what leads and the first thing said."""
+    if shape.length is not Length.SHORT:
+        return solution.statements
+    leads = [each for each in solution.statements if not each.rests_on]
+    return [*leads, *[each for each in solution.statements if each.rests_on][:SHORT_STATEMENTS]]
+
+
+def _with_marks(said: Statement, solution: Solution, shape: Shape, marks: Marks) -> str:
+    if not said.rests_on or not shape.cited:
+        return said.text
+    numbers = "".join(f"[{marks.of(solution.sources[place])}]" for place in said.rests_on)
+    return _CLOSING.sub(lambda closing: f" {numbers}{closing[1]}", said.text, count=1)
+
+
+def _json(flat: Sequence[Answered], shape: Shape, marks: Marks, remarks: Sequence[str]) -> str:
+    """The whole answer as one JSON object. A list of statements stays a list."""
+    answers = [_json_answer(each, shape, marks) for each in flat]
+    body: dict[str, Any] = dict(answers[0]) if len(answers) == 1 else {"answers": answers}
+    if len(answers) > 1:
+        for each, answer in zip(flat, answers, strict=True):
+            answer["question"] = each.seed.text
+    if shape.cited and (sources := [{"mark": mark, "source": _name_of(found)} for mark, found in marks.listed()]):
+        body["sources"] = sources
+    if remarks:
+        body["remarks"] = list(remarks)
+    return msgspec.json.encode(body).decode()
+
+
+def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, Any]:
+    solution = answered.solution
+    if solution is None:
+        return {"answer": None, "status": _status(answered)}
+    said = _kept(solution, shape)
+    answer: dict[str, Any]
+    if solution.status is SolveStatus.NO_CONTEXT:
+        related = [each.text for each in said if each.rests_on]
+        remark = " ".join(each.text for each in said if not each.rests_on)
+        answer = {"answer": None, "remark": remark, "status": _status(answered)}
+        if related:
+            answer["related"] = related
+    elif solution.verdict is not None:
+        because = [each.text for each in said if each.rests_on]
+        answer = {"answer": solution.verdict, "because": because, "status": _status(answered)}
+    elif solution.is_list and len(said) > 1:
+        answer = {"answer": [each.text for each in said if each.rests_on] or [each.text for each in said[1:]]}
+        answer["status"] = _status(answered)
+    else:
+        answer = {"answer": " ".join(each.text for each in said), "status": _status(answered)}
+    if shape.cited and solution.sources:
+        answer["cites"] = sorted({marks.of(solution.sources[place]) for each in said for place in each.rests_on})
+    return answer
+
+
+def _name_of(found: FoundUnit) -> str:
+    return HERE if found.place == SESSION_PLACE else found.unit.source_name or found.unit.title or "a mounted source"
+
+
+def _source(mark: int, found: FoundUnit) -> dict[str, Any]:
+    unit = found.unit
+    return {
+        "mark": mark,
+        "unit_id": unit.id,
+        "hash": unit.hash or content_hash(unit),
+        "place": found.place,
+        "source": _name_of(found),
+        "score": round(found.score, 3),
+        "content": unit.content,
+    }

@@ -1,0 +1,108 @@
+"""gs-symbolic: answers from units and what follows from them, and says plainly when it does not know."""
+
+from turnkeeper.agents.symbolic.acknowledge import acknowledge
+from turnkeeper.agents.symbolic.inference import Triples
+from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.listing import list_all, list_comparison, list_related, list_what_is_known
+from turnkeeper.agents.symbolic.matching import Evidence
+from turnkeeper.agents.symbolic.question import Question, QuestionKind, parts_of, read_question
+from turnkeeper.agents.symbolic.reference import put_in
+from turnkeeper.agents.symbolic.saying import not_known, plainly, saying
+from turnkeeper.agents.symbolic.small_talk import small_talk
+from turnkeeper.agents.symbolic.verdict import decide
+from turnkeeper.model.unit import UnitRole
+from turnkeeper.ports.plugins import (
+    Depth,
+    PlannerHints,
+    PluginCall,
+    PluginDescriptor,
+    PluginKind,
+    Solution,
+    SolveStatus,
+    Task,
+)
+
+LISTS = {
+    QuestionKind.CONSTRAINTS: UnitRole.CONSTRAINT,
+    QuestionKind.PREFERENCES: UnitRole.EVALUATION,
+    QuestionKind.DISLIKES: UnitRole.EVALUATION,
+    QuestionKind.PROBLEMS: UnitRole.DIAGNOSTIC,
+}
+
+
+class SymbolicSolver:
+    descriptor = PluginDescriptor(
+        id="gs-symbolic",
+        kind=PluginKind.GOAL_SOLVER,
+        name="Symbolic goal solver",
+        description="Answers from what is known, with citations and small inference, without a model.",
+        hints=PlannerHints(depth=Depth.SHALLOW),
+    )
+
+    async def solve(self, task: Task, call: PluginCall) -> Solution:
+        if (said := small_talk(task.seed.text)) is not None and not task.staged:
+            return plainly(said)
+        if not task.seed.asks:
+            return await acknowledge(task, call.memory)
+        text = put_in(task.seed.text, task.seed.refers_to)
+        parts = parts_of(text)
+        if parts and call.depth < call.context.budget.limits.depth:
+            return Solution(status=SolveStatus.NEEDS_DECOMPOSITION, questions=parts)
+        return await _answer(read_question(text), task, call)
+
+
+async def _answer(question: Question, task: Task, call: PluginCall) -> Solution:
+    replies = speech().replies
+    evidence = Evidence(question, task.evidence)
+    triples = Triples(call.memory, task.staged)
+    match question.kind:
+        case QuestionKind.SELF:
+            return plainly(replies["who_am_i"])
+        case QuestionKind.SOURCES:
+            return plainly(replies["sources"])
+        case QuestionKind.REMEMBERED:
+            return await list_what_is_known(task, call.memory)
+        case QuestionKind.YES_NO:
+            return await decide(question, evidence, triples)
+        case QuestionKind.COMPARE:
+            return await list_comparison(question, evidence, call.memory)
+        case QuestionKind.RELATED:
+            related = await list_related(question, triples)
+            return related or _best(question, evidence)
+        case QuestionKind.ABOUT:
+            return _about(question, evidence)
+        case QuestionKind.DEFINE | QuestionKind.WHO if question.name is not None:
+            return _definition(question, evidence)
+        case kind if kind in LISTS:
+            listed = await list_all(LISTS[kind], question.kind, task, call.memory)
+            return listed or _best(question, evidence)
+        case QuestionKind.REQUEST:
+            best = _best(question, evidence)
+            return best if best.status is SolveStatus.SUCCESS else _cannot(question, evidence)
+        case _:
+            return _best(question, evidence)
+
+
+def _best(question: Question, evidence: Evidence) -> Solution:
+    answers = evidence.answers()
+    if answers:
+        return saying(answers)
+    return not_known(evidence.related(), question)
+
+
+def _about(question: Question, evidence: Evidence) -> Solution:
+    spoken_of = evidence.speaking_of_all()
+    return saying(spoken_of, is_list=True) if spoken_of else not_known(evidence.related(), question)
+
+
+def _definition(question: Question, evidence: Evidence) -> Solution:
+    """What something is: the units that define it, else those that speak of it."""
+    defining = evidence.defining()
+    return saying(defining) if defining else _best(question, evidence)
+
+
+def _cannot(question: Question, evidence: Evidence) -> Solution:
+    related = evidence.speaking_of_all()
+    if related:
+        return saying(related[:3])
+    return plainly(speech().replies["cannot"], known=False)

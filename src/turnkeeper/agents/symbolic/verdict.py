@@ -1,0 +1,94 @@
+"""Deciding yes or no: by what was said, by what follows from it, and never because nothing was found."""
+
+import re
+
+from turnkeeper.agents.symbolic.inference import Chain, Triples
+from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.matching import Evidence
+from turnkeeper.agents.symbolic.question import Question, verb_forms
+from turnkeeper.agents.symbolic.saying import each_said, not_known
+from turnkeeper.agents.symbolic.words import is_negated, meaning, telling, words_of
+from turnkeeper.model.recall import FoundUnit
+from turnkeeper.model.unit import Relation
+from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
+
+MOST_WORDS = 14
+
+
+async def decide(question: Question, evidence: Evidence, triples: Triples) -> Solution:
+    """What is said of exactly this comes before what follows from its kind."""
+    denied = is_negated(question.rest)
+    said = [match.found for match in evidence.matches if match.cover == 1 and _in_order(question, match.found)]
+    for found in said:
+        if is_negated(found.unit.content) and not denied:
+            return _verdict(False, (found,))
+    if not denied and (chain := await _chain(question, triples)) is not None:
+        return _verdict(True, chain.premises)
+    for found in said:
+        return _verdict(is_negated(found.unit.content) == denied, (found,))
+    if not denied and (other := _other_value(question, evidence)) is not None:
+        return _verdict(False, (other,))
+    return not_known(evidence.related(), question)
+
+
+def _verdict(verdict: bool, premises: tuple[FoundUnit, ...]) -> Solution:
+    word = speech().replies["yes" if verdict else "no"]
+    return Solution(
+        status=SolveStatus.SUCCESS,
+        statements=(Statement(text=f"{word}."), *each_said(premises)),
+        sources=premises,
+        verdict=verdict,
+    )
+
+
+def _in_order(question: Question, found: FoundUnit) -> bool:
+    """Whether the unit says these words in the order of the question: A uses B is not B uses A."""
+    said = [meaning(word) for word in words_of(f"{found.unit.content}")]
+    if found.unit.topic and not set(question.words) <= set(said):
+        said = [meaning(word) for word in words_of(f"{found.unit.topic} {found.unit.content}")]
+    places = iter(said)
+    return all(word in places for word in question.words)
+
+
+def _other_value(question: Question, evidence: Evidence) -> FoundUnit | None:
+    """A unit that gives what has one value at a time another value than the question supposes."""
+    for match in evidence.matches:
+        slot = telling(match.found.unit.slot or "")
+        missing = [
+            word for word in question.words if word not in {meaning(w) for w in words_of(match.found.unit.content)}
+        ]
+        if slot and missing and set(slot) <= set(question.words) and not set(missing) & set(slot):
+            return match.found
+    return None
+
+
+async def _chain(question: Question, triples: Triples) -> Chain | None:
+    words = question.rest.split()
+    if not 2 <= len(words) <= MOST_WORDS:
+        return None
+    fronts = [" ".join(words[:cut]) for cut in range(1, len(words))]
+    await triples.look_up(fronts)
+    for front in fronts:
+        back = question.rest[len(front) + 1 :]
+        for relation, target, turned in _relations_in(question.opening, back):
+            chain = await (triples.chain(target, relation, front) if turned else triples.chain(front, relation, target))
+            if chain is not None:
+                return chain
+    return None
+
+
+def _relations_in(first: str, back: str) -> list[tuple[Relation, str, bool]]:
+    """How the words behind a name may be read: as a relation and the name at its other end."""
+    readings = []
+    for words in speech().relations:
+        for verbs, turned in ((words.verbs, False), (words.whole_verbs, True)):
+            for verb in verbs:
+                is_be = verb.startswith("be ")
+                pattern = re.escape(verb.removeprefix("be ")) if is_be else verb_forms(verb)
+                if found := re.fullmatch(rf"(?:an? )?{pattern} (.+)", back):
+                    readings.append((words.relation, found[1], turned))
+    if first in ("is", "are", "was", "were", "am"):
+        readings.append((Relation.INSTANCE_OF, back, False))
+    if first in ("can", "could"):
+        readings.append((Relation.HAS_CAPABILITY, back, False))
+    return readings
