@@ -170,6 +170,14 @@ def test_a_unit_is_written_with_its_fields_in_order() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("a_B-9:./+", "a_B-9:./+"), ("é", '"é"'), ("٣", '"٣"'), ("a b", '"a b"'), ("a,b", '"a,b"'), ("x\n", r'"x\n"')],
+)
+def test_only_plain_letters_are_written_without_quotes(text: str, written: str) -> None:
+    assert f"@ks1 set $k1 sourceId {written}\n" in serialize([a_fact(source_id=text)])
+
+
 def test_every_field_of_a_unit_has_a_name_in_the_text() -> None:
     attributes = {field.attribute for field in UNIT_FIELDS.values()} | {"id", "kind"}
 

@@ -28,6 +28,8 @@ FAULTS: list[tuple[str, str, int, int, str | None]] = [
     ("@k.1 ku", "INVALID_STATEMENT_ID", 1, 1, None),
     ("@ké ku", "INVALID_STATEMENT_ID", 1, 1, None),
     ("@k1\u00a0ku atomic x", "INVALID_STATEMENT_ID", 1, 1, None),
+    ("\u00a0", "INVALID_STATEMENT_ID", 1, 1, None),
+    ("\x0b@k1 ku", "INVALID_STATEMENT_ID", 1, 1, None),
     ("\ufeff@k1 ku", "INVALID_STATEMENT_ID", 1, 1, None),
     ("@k1[ku]", "INVALID_STATEMENT_ID", 1, 1, None),
     ("@k1", "MALFORMED_LINE", 1, 4, None),

@@ -303,7 +303,9 @@ class _Reader:
             if thing.kind is ObjectKind.UNIT:
                 self._look_at_unit(thing)
             elif thing.kind is ObjectKind.RESULT and thing.statement.name not in self._with_result:
-                message = f"No branch has this result. Add a line: @... result $branch ${clipped(thing.statement.name)}."
+                message = (
+                    f"No branch has this result. Add a line: @... result $branch ${clipped(thing.statement.name)}."
+                )
                 self._fault(FaultCode.MISSING_REQUIRED_FIELD, thing.statement, message, field="result")
         needed = {DocumentKind.CONTEXT: ObjectKind.UNIT, DocumentKind.INTENT: ObjectKind.INTENT}.get(self._kind)
         is_bare = not self._statements and self._kind is DocumentKind.CONTEXT

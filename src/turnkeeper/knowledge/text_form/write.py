@@ -35,17 +35,28 @@ def _units(units: tuple[Unit, ...]) -> Iterator[str]:
     for unit in units:
         yield f"@{names[unit.id]} ku {unit.kind.value} {quoted(unit.id)}"
         for field in UNIT_FIELDS.values():
-            value = getattr(unit, field.attribute)
-            if field.attribute in ("parent_ids", "derived_from_ids"):
-                value = value[: _listed(value, names)] or None
-            elif (field.attribute == "child_ids" and value == children.get(unit.id, ())) or value is Lifetime.SESSION:
-                value = None
+            value = _unsaid_otherwise(field, unit, names, children)
             if value is not None:
                 yield f"{sets()} set ${names[unit.id]} {field.name} {_field(field, value)}"
     for unit in units:
         for command, ids in (("parent", unit.parent_ids), ("derived_from", unit.derived_from_ids)):
             for other in ids[_listed(ids, names) :]:
                 yield f"{relations()} {command} ${names[unit.id]} ${names[other]}"
+
+
+def _unsaid_otherwise(
+    field: UnitField, unit: Unit, names: dict[UnitId, str], children: dict[UnitId, tuple[UnitId, ...]]
+) -> Any:
+    """What a `set` has to say; None when a default or the relations of the document say it already."""
+    value = getattr(unit, field.attribute)
+    match field.attribute:
+        case "parent_ids" | "derived_from_ids":
+            return value[: _listed(value, names)] or None
+        case "child_ids":
+            return None if value == children.get(unit.id, ()) else value
+        case "lifetime":
+            return None if value is Lifetime.SESSION else value
+    return value
 
 
 def _listed(ids: tuple[UnitId, ...], names: dict[UnitId, str]) -> int:
