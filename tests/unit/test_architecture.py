@@ -60,7 +60,7 @@ LIBRARIES: dict[str, set[str]] = {
     "uvloop": {"server", "cli"},
     "cyclopts": {"cli"},
     "rich": {"cli"},
-    "httpx2": {"client", "cli"},
+    "httpx2": {"agents", "client", "cli"},
     "hypothesis": {"testing"},
     "pytest": {"testing"},
 }

@@ -66,7 +66,8 @@ _BY_FIRST_WORD = {
 class Question:
     """`rest` is what follows the asking words. `name` is what it is about, `relation` what it asks of that name.
 
-    `opening` is its first word. `backwards` asks for the subject of the relation instead of its object: "what uses X" for "what does X use".
+    `opening` is its first word. `backwards` asks for the subject of the relation instead of its object: "what uses
+    X" for "what does X use".
     """
 
     text: str
