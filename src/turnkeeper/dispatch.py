@@ -15,12 +15,14 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import CANCEL, Accepted
 
 log = logging.getLogger(__name__)
 
 WISHES_EVERY_SECONDS = 0.25
 MOST_DUE_AT_ONCE = 256
+TRIM_EVERY_RUNS = 32
 
 
 class Dispatch:
@@ -169,9 +171,16 @@ class Dispatch:
         finally:
             self._forget(live)
         self._store.wakes.tell(live.lease.tenant, live.lease.subject)
-        if live.queued_behind:
-            with contextlib.suppress(StoreUnavailable):
+        with contextlib.suppress(StoreUnavailable):
+            if live.queued_behind:
                 await self.take_next(live.lease.tenant, live.lease.subject)
+            await self._trim_explanations(live.run)
+
+    async def _trim_explanations(self, run: Run) -> None:
+        """Once in a while, so that the single turn does not pay for it."""
+        if run.custody is Custody.ENGINE and run.queue_no % TRIM_EVERY_RUNS == 0:
+            keep = self._world.settings.explanations
+            await self._store.explanations.trim(run.tenant, run.session_id, keep=keep)
 
     def _forget(self, live: LiveRun) -> None:
         self._live.pop(live.run.id, None)

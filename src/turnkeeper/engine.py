@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from turnkeeper.errors import LeaseLost, StoreUnavailable, TurnkeeperError
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.budget import BudgetLimits
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import NodeId, RunId
@@ -21,9 +22,11 @@ from turnkeeper.model.session import Custody
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.runs import CANCEL, RunEnd
 from turnkeeper.ports.store import Store
 from turnkeeper.settings import Settings
+from turnkeeper.steps.change_units import ChangeUnits
 from turnkeeper.steps.commit import Commit, explain
 from turnkeeper.steps.draft import Step, TurnDraft
 from turnkeeper.steps.hand_off import HandOff, RunSuspended
@@ -42,6 +45,7 @@ class World:
     store: Store
     custodians: Mapping[Custody, Custodian]
     agents: Agents
+    extractor: Extractor
     clock: Clock
     node: NodeId
     settings: Settings
@@ -269,17 +273,27 @@ class Engine:
 
 def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     """In this order, and then the commit."""
-    settings = world.settings
+    settings, store = world.settings, world.store
+    limits = BudgetLimits(
+        model_calls=settings.model_calls,
+        depth=settings.frame_depth,
+        plugins_per_stage=settings.plugins_per_stage,
+        parallel_frames=settings.parallel_frames,
+    )
     rules = OutputRules(
         delta_seconds=settings.delta_seconds, delta_bytes=settings.delta_bytes, most_chars=settings.output_chars
     )
     return (
         ("open_session", OpenSession(world.custodians)),  # the lease first, then the load
         ("reset", Reset(world.custodians)),  # every trigger ends here
-        ("materialize", Materialize(lambda draft: deadline_of(world, draft.run), settings.history_tokens)),
+        ("change_units", ChangeUnits(world.custodians, store.units, world.extractor, world.clock)),
+        (
+            "materialize",
+            Materialize(lambda draft: deadline_of(world, draft.run), settings.history_tokens, store.bases, limits),
+        ),
         (
             "hand_off",
-            HandOff(world.agents, world.custodians, world.store.feed, world.store.wakes, rules, settings.state_bytes),
+            HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes),
         ),
     )
 

@@ -13,25 +13,30 @@ from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
     RunNotFound,
     SessionNotFound,
+    SessionNotOver,
     ShuttingDown,
     StoreUnavailable,
     TurnkeeperError,
 )
+from turnkeeper.keeping.bases import Bases
+from turnkeeper.keeping.continuing import checked_idle, continued
+from turnkeeper.keeping.units import Units
+from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
 from turnkeeper.ledger.feed import Feed, Frame
 from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
-from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.explanation import ExplainedRun, Explanation
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId
 from turnkeeper.model.message import Message
 from turnkeeper.model.node import Node
-from turnkeeper.model.principal import Principal, Role
+from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
-from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.store import WriteProbe
@@ -41,9 +46,6 @@ from turnkeeper.steps.receive import Inbound, is_id, receive
 from turnkeeper.upkeep.leases import LeaseRenewer
 from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
-
-LOCAL = Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER)
-"""Who an embedding program is, unless it says otherwise."""
 
 F = TypeVar("F", bound=Callable[[AgentTurn], Any])
 
@@ -84,6 +86,18 @@ class Turnkeeper:
             Duty("node-beat", settings.renew_seconds, lambda: self._store.nodes.beat(self._node())),
             Duty("audit-anchor", settings.anchor_seconds, lambda: self._store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
+            Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
+        )
+        self.units = Units(self._store.units, self._world.extractor, self.session, self._perform)
+        self.bases = Bases(
+            self._store.bases,
+            self._store.units,
+            self._world.extractor,
+            self._clock,
+            settings,
+            session_of=self.session,
+            change_session=self.change_session,
+            audit=self._audit_of_command,
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
@@ -204,6 +218,9 @@ class Turnkeeper:
         principal: Principal = LOCAL,
         reset: bool = False,
         params: Any = None,
+        plugins: Any = None,
+        model: Any = None,
+        level: Any = None,
         metadata: Any = None,
         request_id: str | None = None,
         double_text: str | None = None,
@@ -214,13 +231,20 @@ class Turnkeeper:
         channel: str = "app_chat",
         trace_id: str | None = None,
     ) -> Ticket:
-        """Send a message and return as soon as it is durable; the run goes on without the caller."""
+        """Send a message and return as soon as it is durable; the run goes on without the caller.
+
+        `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what the
+        session would rather use next.
+        """
         inbound = Inbound(
             message=message,
             session_id=session_id,
             agent=agent,
             reset=reset,
             params={} if params is None else params,
+            plugins=plugins,
+            model=model,
+            level=level,
             metadata={} if metadata is None else metadata,
             request_id=request_id,
             double_text=double_text,
@@ -249,7 +273,7 @@ class Turnkeeper:
             on_missing=OnMissing.ERROR,
             trace_id=trace_id,
         )
-        return await self.reply_to(await self._accept(inbound, principal))
+        return await self._perform(inbound, principal)
 
     async def reply_to(self, ticket: Ticket) -> Reply:
         """Wait for the answer to an accepted message. Raises RunEnded when the run has another end."""
@@ -338,21 +362,46 @@ class Turnkeeper:
         principal: Principal = LOCAL,
         agent: str | None = None,
         title: str | None = None,
+        plugins: Any = None,
+        model: Any = None,
+        level: Any = None,
+        idle_for_seconds: int | None = None,
+        from_session_id: str | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        envelope = self._command(Command.CREATE, principal, agent=agent, trace_id=trace_id)
+        """Begin a session without a message; with `from_session_id` it continues a finished one.
+
+        Then it begins with the newest messages, the state, the units, the preferences and the mounts that the other
+        one ended with.
+        """
+        inbound = Inbound(
+            command=Command.CREATE, agent=agent, plugins=plugins, model=model, level=level, trace_id=trace_id
+        )
+        envelope = self._envelope(inbound, principal)
+        before = None if from_session_id is None else await self._finished(from_session_id, principal)
+        if before is not None and agent is None:
+            envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
         session = replace(self._engine.take_in.new_session(envelope), title=title)
-        await self._store.sessions.create(session, audit_of(envelope, "accepted", session_id=session.id))
+        if idle_for_seconds is not None:
+            session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
+        turn = None
+        if before is not None:
+            session, turn = continued(session, before, envelope.received_at)
+        await self._store.sessions.create(
+            session, audit_of(envelope, "accepted", session_id=session.id), continued=turn
+        )
         return session
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
-        """Raises SessionNotFound, also when it belongs to somebody else."""
+        """Raises SessionNotFound, also when it belongs to somebody else. One that was idle for too long has expired."""
         if not is_id(session_id):
             raise SessionNotFound(SessionId(session_id))
         session = await self._store.sessions.get(principal.tenant, SessionId(session_id))
         if not session.is_open_to(principal):
             raise SessionNotFound(session.id)
+        if session.is_idle_too_long(self._clock.now()):
+            session = await self._expire(session.tenant, session.id)
         return session
 
     async def sessions(
@@ -369,6 +418,16 @@ class Turnkeeper:
     ) -> Sequence[Message]:
         session = await self.session(session_id, principal=principal)
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
+
+    async def pause_session(self, session_id: str, **asked: Any) -> Session:
+        """Lay a session aside; the next message on it resumes it. Takes what `close_session` takes."""
+        change = SettingsChange(status=SessionStatus.PAUSED)
+        return await self.change_session(session_id, change, command=Command.PAUSE, **asked)
+
+    async def resume_session(self, session_id: str, **asked: Any) -> Session:
+        """Take up a paused session again, as if a message had come. Takes what `close_session` takes."""
+        change = SettingsChange(status=SessionStatus.ACTIVE)
+        return await self.change_session(session_id, change, command=Command.RESUME, **asked)
 
     async def close_session(
         self,
@@ -440,7 +499,21 @@ class Turnkeeper:
         run = await self.run(run_id, principal=principal)
         return await self._store.explanations.get(run)
 
+    async def explanations(
+        self, session_id: str, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+    ) -> Sequence[ExplainedRun]:
+        """Why the runs of a session came out as they did, newest first, failed ones too."""
+        session = await self.session(session_id, principal=principal)
+        at = None if before is None else RunId(before)
+        return await self._store.explanations.list(session.tenant, session.id, before=at, limit=limit)
+
     # --- the house
+
+    async def expire_idle_sessions(self) -> int:
+        """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""
+        found = [place async for place in self._store.sessions.idle(at=self._clock.now())]
+        expired = [await self._expire(tenant, session_id) for tenant, session_id in found]
+        return sum(session.status is SessionStatus.EXPIRED for session in expired)
 
     async def verify_audit(self, tenant: str | None = None) -> Verdict:
         return await verify_audit(self._store.audit, None if tenant is None else TenantId(tenant))
@@ -472,6 +545,30 @@ class Turnkeeper:
         return await self._store.nodes.living(seen_within_seconds=self.settings.lease_seconds)
 
     # --- inside
+
+    async def _perform(self, inbound: Inbound, principal: Principal) -> Reply:
+        return await self.reply_to(await self._accept(inbound, principal))
+
+    async def _expire(self, tenant: TenantId, session_id: SessionId) -> Session:
+        facts = {"session_id": session_id, "node": self._world.node}
+        now = self._clock.now()
+        audit = AuditFacts(tenant=tenant, at=now, verb="expire", outcome="expired", facts=facts)
+        session = await self._store.sessions.expire(tenant, session_id, at=now, audit=audit)
+        self._store.wakes.tell(tenant, Subject(session_id))
+        return session
+
+    async def _finished(self, session_id: str, principal: Principal) -> Conversation:
+        """All that a session ended with. Raises SessionNotOver."""
+        session = await self.session(session_id, principal=principal)
+        if not session.status.is_terminal:
+            raise SessionNotOver(session.id)
+        window = self.settings.history_messages
+        ended = await self._store.sessions.load(session.tenant, session.id, window=window)
+        newest = await self._store.units.newest(view_of(session), limit=self.settings.session_units)
+        return replace(ended, units=tuple(newest)[::-1])
+
+    def _audit_of_command(self, command: Command, principal: Principal, trace_id: str | None) -> AuditFacts:
+        return audit_of(self._envelope(Inbound(command=command, trace_id=trace_id), principal), "accepted")
 
     async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
         verb = "chat" if inbound.command is None else inbound.command.value
@@ -535,10 +632,10 @@ class Turnkeeper:
         self._feed.woken(tenant, subject)
         self._dispatch.woken(tenant, subject)
 
-    def _command(
-        self, command: Command, principal: Principal, *, agent: str | None = None, trace_id: str | None = None
-    ) -> Envelope:
-        inbound = Inbound(command=command, agent=agent, trace_id=trace_id)
+    def _command(self, command: Command, principal: Principal, *, trace_id: str | None = None) -> Envelope:
+        return self._envelope(Inbound(command=command, trace_id=trace_id), principal)
+
+    def _envelope(self, inbound: Inbound, principal: Principal) -> Envelope:
         return receive(inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings)
 
     def _new_trace_id(self) -> TraceId:

@@ -40,6 +40,7 @@ class Settings:
     idle_seconds: int = 86_400
     request_seconds: float = 7 * 86_400.0
     anchor_seconds: float = 60.0
+    expiry_seconds: float = 60.0
 
     queue_limit: int = 32
     history_messages: int = 20
@@ -56,6 +57,25 @@ class Settings:
     heartbeat_seconds: float = 15.0
     sync_agent_threads: int = 64
 
+    session_units: int = 200
+    explanations: int = 200
+    import_bytes: int = 262_144
+    base_sources: int = 500
+    base_units: int = 10_000
+    source_bytes: int = 1_048_576
+    source_units: int = 500
+    mounts: int = 16
+    model_calls: int = 5
+    frame_depth: int = 3
+    plugins_per_stage: int = 4
+    parallel_frames: int = 4
+
+    model_url: str | None = field(default=None, repr=False)
+    model_key: str | None = field(default=None, repr=False)
+    model_name: str | None = None
+    model_seconds: float = 30.0
+    model_retries: int = 2
+
     def __post_init__(self) -> None:
         if self.synchronous not in ("FULL", "NORMAL", "EXTRA"):
             raise ValueError(f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}")
@@ -63,6 +83,8 @@ class Settings:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
+        if bool(self.model_url) != bool(self.model_name):
+            raise ValueError("model_url and model_name come together: where the model is, and which one to ask for")
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:

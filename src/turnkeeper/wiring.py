@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from turnkeeper.agents.chat_model import HttpChatModel
 from turnkeeper.agents.echo import echo
 from turnkeeper.agents.function import AgentFunction, FunctionAgent
 from turnkeeper.agents.registry import AgentRegistry
+from turnkeeper.agents.symbolic.agent import SymbolicAgent
+from turnkeeper.agents.symbolic.builtin import gather_plugins
 from turnkeeper.agents.threads import AgentThreads
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
+from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.agent import AgentPolicy
@@ -52,6 +56,20 @@ def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None
     return sqlite_store(path, node, synchronous=settings.synchronous, probe=probe)
 
 
+def chat_model(settings: Settings, clock: Clock) -> HttpChatModel | None:
+    """None where no model is configured; everything works without one."""
+    if not settings.model_url or not settings.model_name:
+        return None
+    return HttpChatModel(
+        url=settings.model_url,
+        name=settings.model_name,
+        key=settings.model_key,
+        seconds=settings.model_seconds,
+        retries=settings.model_retries,
+        clock=clock,
+    )
+
+
 def wire(
     settings: Settings, *, clock: Clock | None = None, probe: WriteProbe | None = None
 ) -> tuple[World, AgentRegistry, AgentFactory]:
@@ -61,9 +79,22 @@ def wire(
     registry = AgentRegistry()
     factory = AgentFactory(settings.sync_agent_threads)
     registry.add(factory.of_function("echo", echo, AgentPolicy(retry_safe=True)))
+    registry.add(SymbolicAgent(lambda: gather_plugins(RuleExtractor(), chat_model(settings, clock)), clock))
     custodians: Mapping[Custody, Custodian] = {
-        Custody.ENGINE: EngineCustodian(store.sessions, store.runs, store.units, clock, settings.history_messages),
-        Custody.CLIENT: ClientCustodian(store.runs, clock, settings.history_messages, settings.idle_seconds),
+        Custody.ENGINE: EngineCustodian(
+            store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units
+        ),
+        Custody.CLIENT: ClientCustodian(
+            store.runs, clock, settings.history_messages, settings.session_units, settings.idle_seconds
+        ),
     }
-    world = World(store=store, custodians=custodians, agents=registry, clock=clock, node=node, settings=settings)
+    world = World(
+        store=store,
+        custodians=custodians,
+        agents=registry,
+        extractor=RuleExtractor(),
+        clock=clock,
+        node=node,
+        settings=settings,
+    )
     return world, registry, factory

@@ -20,7 +20,7 @@ BASE = {"ports", "model", "errors"}
 CRAFTS = {"intent", "knowledge", "packs", "scope", "substrate", "ledger", "custody"}
 INNER = BASE | CRAFTS | {"steps", "engine", "upkeep", "channels"}
 FACES = {"server", "bus", "cli", "client"}
-GIVEN_TO_FACES = {"keeper", "settings", "ledger", "turnkeeper"} | BASE
+GIVEN_TO_FACES = {"keeper", "keeping", "settings", "ledger", "turnkeeper"} | BASE
 
 # Who may import whom. Every room may import itself; "turnkeeper" is the public face, __init__.py.
 ROOMS: dict[str, set[str]] = {
@@ -38,7 +38,8 @@ ROOMS: dict[str, set[str]] = {
     "upkeep": {"ledger"} | BASE,
     "settings": {"model", "errors"},
     "wiring": {"settings", "stores", "agents"} | INNER,
-    "keeper": {"wiring", "settings", "dispatch"} | INNER,
+    "keeper": {"wiring", "settings", "dispatch", "keeping"} | INNER,
+    "keeping": {"settings"} | INNER,
     "turnkeeper": {"keeper", "settings"} | BASE,
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,

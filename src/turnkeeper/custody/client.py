@@ -4,7 +4,7 @@ Nothing that was kept from an earlier turn is read, and any id is usable at any 
 do, never comes from the carried state.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ import msgspec
 from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.knowledge.carried import CarriedUnits
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
+from turnkeeper.knowledge.settling import settle
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.lease import Lease
@@ -22,7 +23,7 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session
 from turnkeeper.model.turn import Turn
-from turnkeeper.model.unit import Unit
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunEnd, RunStore
@@ -50,6 +51,7 @@ class ClientCustodian:
     runs: RunStore
     clock: Clock
     window: int
+    most_units: int
     idle_seconds: int
 
     async def open(self, run: Run) -> Conversation:
@@ -82,6 +84,10 @@ class ClientCustodian:
 
     def memory(self, conversation: Conversation) -> UnitMemory:
         return UnitMemory(CarriedUnits(conversation.units), view_of(conversation.session))
+
+    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
+        reader, view = CarriedUnits(conversation.units), view_of(conversation.session)
+        return await settle(staged, place, reader, view, most=self.most_units)
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any]:
         session = conversation.session

@@ -1,6 +1,6 @@
 """Sessions that turnkeeper keeps itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,12 +8,14 @@ import msgspec
 
 from turnkeeper.errors import SessionClosed
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
+from turnkeeper.knowledge.settling import settle
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation, Past
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunStore
@@ -32,6 +34,7 @@ class EngineCustodian:
     units: UnitReader
     clock: Clock
     window: int
+    most_units: int
     _remembered: dict[tuple[TenantId, SessionId], Past] = field(default_factory=dict)
 
     async def open(self, run: Run) -> Conversation:
@@ -54,6 +57,9 @@ class EngineCustodian:
 
     def memory(self, conversation: Conversation) -> UnitMemory:
         return UnitMemory(self.units, view_of(conversation.session))
+
+    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
+        return await settle(staged, place, self.units, view_of(conversation.session), most=self.most_units)
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         return None

@@ -1,12 +1,11 @@
 """Deciding which staged units are new, which take the place of known ones, and which must give way."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.names import content_hash, name_key
-from turnkeeper.model.unit import DroppedUnit, Lifetime, Unit, UnitChanges
+from turnkeeper.model.unit import DroppedUnit, Lifetime, Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.units import KnownUnits, UnitReader, UnitView
 
 KNOWN = "known"
@@ -15,32 +14,9 @@ FOR_THE_TURN = "turn"
 TOO_MANY = "too_many"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where units are kept: `session::<turn>` of a chat, or of whatever brought them. Unique in its session for ever."""
-
-    chunk_id: str
-    at: datetime
-    source_id: str = "session"
-    source_type: str = "chat-turn"
-    source_name: str | None = None
-
-    def put(self, unit: Unit, index: int) -> Unit:
-        """The unit with the id under which it is kept, and where it comes from."""
-        return replace(
-            unit,
-            id=UnitId(f"{self.chunk_id}::unit-{index:03d}"),
-            source_id=self.source_id,
-            chunk_id=self.chunk_id,
-            source_type=self.source_type,
-            source_name=self.source_name or unit.source_name,
-            unit_index=index,
-            created_at=self.at.isoformat(),
-            hash=content_hash(unit),
-        )
-
-
-async def settle(staged: Sequence[Unit], place: Place, units: UnitReader, view: UnitView, *, most: int) -> UnitChanges:
+async def settle(
+    staged: Sequence[Unit], place: UnitPlace, units: UnitReader, view: UnitView, *, most: int
+) -> UnitChanges:
     """What keeping these units changes in a session that holds `most` units at once."""
     lasting = [unit for unit in staged if unit.lifetime is Lifetime.SESSION]
     fleeting = [DroppedUnit(unit=unit, reason=FOR_THE_TURN) for unit in staged if unit.lifetime is Lifetime.TURN]
@@ -57,10 +33,10 @@ async def settle(staged: Sequence[Unit], place: Place, units: UnitReader, view: 
     return replace(settled, dropped=settled.dropped + tuple(fleeting))
 
 
-def _settled(staged: Sequence[Unit], place: Place, known: KnownUnits, most: int) -> UnitChanges:
+def _settled(staged: Sequence[Unit], place: UnitPlace, known: KnownUnits, most: int) -> UnitChanges:
     batch = _Batch(known)
     for index, unit in enumerate(staged):
-        batch.add(place.put(unit, index))
+        batch.add(replace(place.put(unit, index), hash=content_hash(unit)))
     return batch.within(most)
 
 

@@ -9,18 +9,34 @@ from typing import Any
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
 
 
 class Command(StrEnum):
-    """What an Envelope may ask for instead of an answer. Only a reset changes the conversation, and so is a Run."""
+    """What an Envelope may ask for instead of an answer.
+
+    What changes the conversation is a Run and takes its turn in the queue: a reset, and changes of units.
+    """
 
     RESET = "reset"
+    IMPORT_UNITS = "import_units"
+    EDIT_UNIT = "edit_unit"
+    FORGET_UNIT = "forget_unit"
     CREATE = "create"
+    PAUSE = "pause"
+    RESUME = "resume"
     CHANGE = "change"
     CLOSE = "close"
     CANCEL = "cancel"
+    CREATE_BASE = "create_knowledge_base"
+    ADD_SOURCE = "add_source"
+    REMOVE_SOURCE = "remove_source"
+
+    @property
+    def changes_units(self) -> bool:
+        return self in (Command.IMPORT_UNITS, Command.EDIT_UNIT, Command.FORGET_UNIT)
 
 
 class OnMissing(StrEnum):
@@ -45,6 +61,7 @@ class Envelope:
     answers: RunId | None = None
     reset: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
+    explicit: Preferences = field(default_factory=Preferences)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     request_id: str | None = None
     double_text: DoubleText | None = None

@@ -36,3 +36,7 @@ class Principal:
     @property
     def may_write(self) -> bool:
         return self.role is not Role.VIEWER
+
+
+LOCAL = Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER)
+"""Who an embedding program is, unless it says otherwise."""

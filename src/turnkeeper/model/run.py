@@ -10,6 +10,7 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.event import Event
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.session import Custody
 
 
@@ -63,6 +64,7 @@ class RunInput:
     command: Command | None = None
     reset: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
+    explicit: Preferences = field(default_factory=Preferences)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     carried: Mapping[str, Any] | None = None
 
@@ -72,6 +74,7 @@ class RunInput:
             events=self.events + later.events,
             reset=self.reset or later.reset,
             params={**self.params, **later.params},
+            explicit=self.explicit if later.explicit.is_empty else later.explicit,
             metadata={**self.metadata, **later.metadata},
         )
 

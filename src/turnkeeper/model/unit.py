@@ -1,6 +1,6 @@
 """A reusable fact, constraint, definition or guidance, from a turn or a knowledge base."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -220,6 +220,30 @@ class KeptUnit:
     def __post_init__(self) -> None:
         if (self.unit is None) != (self.status is UnitStatus.FORGOTTEN):
             raise ValueError("a KeptUnit has no content exactly when it is forgotten")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitPlace:
+    """Where units are kept: `session::<turn>` of a chat, or what else brought them; in its session it never repeats."""
+
+    chunk_id: str
+    at: datetime
+    source_id: str = "session"
+    source_type: str = "chat-turn"
+    source_name: str | None = None
+
+    def put(self, unit: Unit, index: int) -> Unit:
+        """The unit with the id under which it is kept, and where it comes from."""
+        return replace(
+            unit,
+            id=UnitId(f"{self.chunk_id}::unit-{index:03d}"),
+            source_id=self.source_id,
+            chunk_id=self.chunk_id,
+            source_type=self.source_type,
+            source_name=self.source_name or unit.source_name,
+            unit_index=index,
+            created_at=self.at.isoformat(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

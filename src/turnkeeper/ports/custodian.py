@@ -1,6 +1,6 @@
 """Who keeps the session's state, as the pipeline sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +9,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.runs import Committed
 
@@ -30,6 +31,9 @@ class Custodian(Protocol):
 
     def memory(self, conversation: Conversation) -> Memory:
         """The units that a run in this conversation may see."""
+
+    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
+        """Which of these units are new, which take the place of known ones, and which must give way."""
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         """What the client must keep of this conversation; None when it is not the client who keeps it."""

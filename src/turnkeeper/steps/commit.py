@@ -2,19 +2,29 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Finish, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.runs import RunEnd, RunStore
 from turnkeeper.steps.draft import TurnDraft
 
-DONE_BY_COMMAND = {Command.RESET: "We start afresh."}
+UNITS_PUSHED_OUT = "units_pushed_out"
+UNITS_DROPPED = "units_dropped"
+DONE_BY_COMMAND = {
+    Command.RESET: "We start afresh.",
+    Command.IMPORT_UNITS: "The units were imported.",
+    Command.EDIT_UNIT: "The unit was edited.",
+    Command.FORGET_UNIT: "The unit was forgotten.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,10 @@ class Commit:
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         if draft.run.input.command is not None:
             return await self._commit_command(draft, draft.run.input.command)
-        conversation = draft.opened
+        custodian, conversation, now = self.custodians[draft.run.custody], draft.opened, self.clock.now()
+        if draft.staged_units:
+            place = UnitPlace(chunk_id=f"session::t{conversation.session.turns + 1:04d}", at=now)
+            draft = settled(draft, await custodian.settle(conversation, draft.staged_units, place))
         turn = Turn.of(
             draft.run,
             conversation.session,
@@ -34,10 +47,12 @@ class Commit:
             text=draft.text,
             state=draft.state,
             finish=Finish.DONE,
-            at=self.clock.now(),
+            at=now,
+            units=draft.unit_changes,
+            preferences=new_preferences(draft),
         )
         explanation = explain(draft, RunStatus.COMPLETED, turn=turn)
-        kept = await self.custodians[draft.run.custody].keep(turn, draft.lease, conversation, explanation)
+        kept = await custodian.keep(turn, draft.lease, conversation, explanation)
         reply = Reply(
             session_id=draft.run.session_id,
             run_id=draft.run.id,
@@ -47,31 +62,61 @@ class Commit:
             finish=turn.finish,
             merged=draft.run.merged,
             carried=kept.carried,
-            warnings=draft.warnings,
+            warnings=explanation.warnings,
             explanation=explanation,
         )
         return replace(draft, reply=reply, queued=kept.committed.queued)
 
     async def _commit_command(self, draft: TurnDraft, command: Command) -> TurnDraft:
-        """A command has done its work already; what is left is to say so."""
+        """A reset has done its work already; what changes units does it here. What is left is to say so."""
         text = DONE_BY_COMMAND[command]
         explanation = replace(explain(draft, RunStatus.COMPLETED), at=self.clock.now())
         carried = self.custodians[draft.run.custody].carried(draft.opened)
         result = {"text": text, "carried": carried}
         end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=explanation.at, result=result)
-        committed = await self.runs.end(draft.lease, end)
+        if command.changes_units:
+            session = draft.opened.session
+            committed = await self.runs.change_units(draft.lease, draft.unit_changes, end, session=session)
+        else:
+            committed = await self.runs.end(draft.lease, end)
         reply = Reply(
             session_id=draft.run.session_id,
             run_id=draft.run.id,
             status=RunStatus.COMPLETED,
             text=text,
             carried=carried,
+            warnings=explanation.warnings,
             explanation=explanation,
         )
         return replace(draft, reply=reply, queued=committed.queued)
 
 
+def settled(draft: TurnDraft, changes: UnitChanges) -> TurnDraft:
+    """The draft with what its units come to; what must give way is said."""
+    notes = draft.trace.notes
+    if changes.pushed_out:
+        notes.warn(UNITS_PUSHED_OUT, {"units": list(changes.pushed_out)})
+    if too_many := [dropped.unit.content for dropped in changes.dropped if dropped.reason == "too_many"]:
+        notes.warn(UNITS_DROPPED, {"units": too_many})
+    return replace(draft, unit_changes=changes)
+
+
+def new_preferences(draft: TurnDraft) -> Preferences | None:
+    """What really ran is what the next turn would rather use; None when that changes nothing."""
+    notes, before = draft.trace.notes, draft.opened.session.preferences
+    if not notes.plugins and notes.level is None and notes.model is None:
+        return None
+    preferences = Preferences(
+        model=notes.model or before.model,
+        plugins={**before.plugins, **notes.plugins},
+        level=before.level if notes.level is None else notes.level,
+    )
+    return None if preferences == before else preferences
+
+
 def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Explanation:
+    """What can be told of this run by now, whatever its end."""
+    notes = draft.trace.notes
     return Explanation(
         run_id=draft.run.id,
         session_id=draft.run.session_id,
@@ -79,5 +124,40 @@ def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Ex
         at=turn.committed_at if turn else draft.run.accepted_at,
         turn=turn.number if turn else None,
         stages=draft.trace.stages(),
-        warnings=draft.warnings,
+        budget=spent(draft),
+        warnings=tuple(notes.warnings),
+        details={code: detail for code, detail in notes.warnings.items() if detail},
+        plugins=notes.plugins,
+        answer_status=notes.status,
+        model=notes.model,
+        level=notes.level,
+        document=notes.document,
+        units=told(draft.unit_changes),
+        notes=notes.graph(),
     )
+
+
+def spent(draft: TurnDraft) -> Mapping[str, Any]:
+    """What the run used of its budget; nothing is said where there was nothing to use."""
+    if draft.context is None or not draft.context.budget.model_calls:
+        return {}
+    budget = draft.context.budget
+    return {"model_calls": budget.model_calls, "most_model_calls": budget.limits.model_calls}
+
+
+def told(changes: UnitChanges) -> Mapping[str, Any]:
+    """Which units a turn added, superseded and dropped; what was not kept is quoted, since it has no id to look up."""
+    said: dict[str, Any] = {}
+    if changes.added:
+        said["added"] = [unit.id for unit in changes.added]
+    if changes.superseded:
+        said["superseded"] = [{"unit": old, "by": new} for old, new in changes.superseded]
+    if changes.pushed_out:
+        said["pushed_out"] = list(changes.pushed_out)
+    if changes.forgotten:
+        said["forgotten"] = list(changes.forgotten)
+    if changes.dropped:
+        said["dropped"] = [
+            {"content": dropped.unit.content[:160], "reason": dropped.reason} for dropped in changes.dropped
+        ]
+    return said

@@ -11,7 +11,7 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.session import Conversation
-from turnkeeper.model.unit import Unit
+from turnkeeper.model.unit import Unit, UnitChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class TurnDraft:
     text: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
     staged_units: tuple[Unit, ...] = ()
-    warnings: tuple[str, ...] = ()
+    unit_changes: UnitChanges = field(default_factory=UnitChanges)
     reply: Reply | None = None
     queued: int = 0
 

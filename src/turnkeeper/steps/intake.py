@@ -15,7 +15,7 @@ from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
-from turnkeeper.model.session import Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.session import Custody, Session
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.nodes import NodeStore
@@ -93,7 +93,12 @@ class TakeIn:
         """The session cannot be used: begin a new one, or refuse, as the caller wanted it."""
         assert envelope.session_id is not None
         if isinstance(missing, SessionExpired):
-            await self._mark_expired(envelope, envelope.session_id)
+            await self.sessions.expire(
+                envelope.principal.tenant,
+                envelope.session_id,
+                at=envelope.received_at,
+                audit=audit_of(envelope, "expired", verb="expire"),
+            )
         if envelope.on_missing is OnMissing.ERROR or envelope.answers is not None or envelope.command is not None:
             raise missing
         fresh = replace(envelope, session_id=None)
@@ -101,19 +106,6 @@ class TakeIn:
         taken = await self._in_a_new_session(fresh)
         reason = "expired" if isinstance(missing, SessionExpired) else "not_found"
         return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
-
-    async def _mark_expired(self, envelope: Envelope, session_id: SessionId) -> None:
-        tenant = envelope.principal.tenant
-        session = await self.sessions.get(tenant, session_id)
-        if session.is_idle_too_long(envelope.received_at):
-            await self.sessions.change(
-                tenant,
-                session_id,
-                SettingsChange(status=SessionStatus.EXPIRED, reason="inactivity"),
-                at=envelope.received_at,
-                expected_version=session.version,
-                audit=audit_of(envelope, "expired", verb="expire"),
-            )
 
     def new_session(self, envelope: Envelope) -> Session:
         now = envelope.received_at
@@ -126,6 +118,7 @@ class TakeIn:
             idle_for_seconds=self.settings.idle_seconds,
             created_at=now,
             last_active_at=now,
+            preferences=envelope.explicit,
         )
 
     def _intake(self, envelope: Envelope) -> Intake:
@@ -147,6 +140,7 @@ class TakeIn:
                 command=envelope.command,
                 reset=envelope.reset,
                 params=envelope.params,
+                explicit=envelope.explicit,
                 metadata=envelope.metadata,
                 carried=envelope.carried,
             ),
@@ -179,6 +173,7 @@ class TakeIn:
             envelope.command,
             envelope.reset,
             envelope.params,
+            envelope.explicit,
             envelope.metadata,
             envelope.answers,
             envelope.custody,

@@ -4,24 +4,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from turnkeeper.model.budget import Budget, BudgetLimits
+from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
+from turnkeeper.model.mount import Mount
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.steps.draft import TurnDraft
 
 HISTORY_CUT = "history_cut"
+KNOWLEDGE_BASE_CHANGED = "knowledge_base_changed"
+KNOWLEDGE_BASE_GONE = "knowledge_base_gone"
 
 
 @dataclass(frozen=True, slots=True)
 class Materialize:
     deadline_of: Callable[[TurnDraft], datetime]
     history_tokens: int
+    bases: KnowledgeBaseStore
+    limits: BudgetLimits
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         run, conversation = draft.run, draft.opened
         history = newest_that_fit(conversation.history, self.history_tokens)
-        warnings = draft.warnings
         if len(history) < len(conversation.history):
-            warnings += (HISTORY_CUT,)
+            draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
+        await self._look_at(conversation.session.mounts, draft)
         context = RunContext(
             run_id=run.id,
             trace_id=run.trace_id,
@@ -35,8 +43,25 @@ class Materialize:
             history=history,
             params=run.input.params,
             metadata=run.input.metadata,
+            explicit=run.input.explicit,
+            preferred=conversation.session.preferences,
+            mounts=conversation.session.mounts,
+            budget=Budget(self.limits),
         )
-        return replace(draft, context=context, warnings=warnings)
+        return replace(draft, context=context)
+
+    async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
+        """A knowledge base that has changed since it was mounted, or is gone, is said; the turn goes on without."""
+        if not mounts:
+            return
+        now = await self.bases.revisions(draft.run.tenant, [KnowledgeBaseId(mount.id) for mount in mounts])
+        for mount in mounts:
+            revision = now.get(KnowledgeBaseId(mount.id))
+            if revision is None:
+                draft.trace.notes.warn(KNOWLEDGE_BASE_GONE, {"knowledge_base": mount.id})
+            elif revision != mount.revision:
+                changed = {"knowledge_base": mount.id, "mounted": mount.revision, "now": revision}
+                draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, changed)
 
 
 def newest_that_fit(history: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:

@@ -13,6 +13,7 @@ from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
 from turnkeeper.settings import Settings
@@ -37,6 +38,9 @@ class Inbound:
     answers: Any = None
     reset: Any = False
     params: Any = field(default_factory=dict)
+    plugins: Any = None
+    model: Any = None
+    level: Any = None
     metadata: Any = field(default_factory=dict)
     request_id: Any = None
     double_text: Any = None
@@ -61,8 +65,11 @@ def receive(
         _check_message(inbound.message, settings.message_chars, faults)
     for name in ("session_id", "agent", "answers", "request_id"):
         _check_id(name, getattr(inbound, name), faults)
-    for name in ("params", "metadata"):
-        _check_object(name, getattr(inbound, name), settings.metadata_bytes, faults)
+    changes_units = inbound.command is not None and inbound.command.changes_units
+    params_bytes = settings.import_bytes if changes_units else settings.metadata_bytes
+    _check_object("params", inbound.params, params_bytes, faults)
+    _check_object("metadata", inbound.metadata, settings.metadata_bytes, faults)
+    explicit = _choices(inbound, faults)
     if not isinstance(inbound.reset, bool):
         faults.add("reset", "must be true or false")
     custody = _choice("custody", inbound.custody, Custody, faults) or Custody.ENGINE
@@ -88,11 +95,27 @@ def receive(
         answers=None if inbound.answers is None else RunId(inbound.answers),
         reset=inbound.reset,
         params=inbound.params,
+        explicit=explicit,
         metadata=inbound.metadata,
         request_id=inbound.request_id,
         double_text=double_text,
         on_missing=on_missing,
     )
+
+
+def _choices(inbound: Inbound, faults: _Faults) -> Preferences:
+    """What this request chose by itself: a model, plugins by their kind, and how hard to think."""
+    known = len(faults)
+    plugins = {} if inbound.plugins is None else inbound.plugins
+    if not isinstance(plugins, Mapping) or not all(is_id(kind) and is_id(id) for kind, id in plugins.items()):
+        faults.add("plugins", "must be an object that names one plugin id for each kind")
+    if inbound.model is not None and (not isinstance(inbound.model, str) or not 0 < len(inbound.model) <= 128):
+        faults.add("model", "must be the name of a model, at most 128 characters")
+    if inbound.level is not None and (isinstance(inbound.level, bool) or inbound.level not in LEVELS):
+        faults.add("level", "must be 0, 1, 2 or 3")
+    if len(faults) > known:
+        return Preferences()
+    return Preferences(model=inbound.model, plugins=dict(plugins), level=inbound.level)
 
 
 def is_id(value: object) -> bool:

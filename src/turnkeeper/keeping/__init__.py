@@ -1,0 +1,1 @@
+"""What the embedded face offers beside talking: units and knowledge bases."""

@@ -1,0 +1,89 @@
+"""Stage what a command changes in the units of its session."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import msgspec
+
+from turnkeeper.errors import EnvelopeInvalid, UnitNotCurrent
+from turnkeeper.knowledge.importing import units_in
+from turnkeeper.model.envelope import Command
+from turnkeeper.model.ids import UnitId
+from turnkeeper.model.names import content_hash
+from turnkeeper.model.session import Custody
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.extractor import Extractor
+from turnkeeper.ports.units import UnitStore
+from turnkeeper.steps.commit import settled
+from turnkeeper.steps.draft import TurnDraft
+
+# Where a unit comes from is not for a person to say.
+PROVENANCE = {
+    *("id", "kind", "source_id", "chunk_id", "hash", "source_name", "source_type", "author", "ingested_at"),
+    *("chunk_index", "unit_index", "char_start", "char_end", "unit_type", "chunk_type", "section_title", "created_at"),
+    *("parent_ids", "child_ids", "derived_from_ids", "supersedes"),
+}
+EDITABLE = frozenset({field.name for field in fields(Unit)} - PROVENANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeUnits:
+    custodians: Mapping[Custody, Custodian]
+    units: UnitStore
+    extractor: Extractor
+    clock: Clock
+
+    async def __call__(self, draft: TurnDraft) -> TurnDraft:
+        command, given = draft.run.input.command, draft.run.input.params
+        if command is Command.IMPORT_UNITS:
+            return await self._import(draft, given)
+        if command is Command.EDIT_UNIT:
+            return await self._edit(draft, given)
+        if command is Command.FORGET_UNIT:
+            kept = await self.units.get(draft.run.tenant, draft.run.session_id, UnitId(given["unit_id"]))
+            return replace(draft, unit_changes=UnitChanges(forgotten=(kept.id,)))
+        return draft
+
+    async def _import(self, draft: TurnDraft, given: Mapping[str, Any]) -> TurnDraft:
+        name = given.get("name")
+        place = UnitPlace(
+            chunk_id=f"session::i{draft.opened.session.revision + 1:04d}",
+            at=self.clock.now(),
+            source_id="session",
+            source_type="import",
+            source_name=name,
+        )
+        units = units_in(given["text"], given["format"], self.extractor)
+        return settled(draft, await self.custodians[draft.run.custody].settle(draft.opened, units, place))
+
+    async def _edit(self, draft: TurnDraft, given: Mapping[str, Any]) -> TurnDraft:
+        kept = await self.units.get(draft.run.tenant, draft.run.session_id, UnitId(given["unit_id"]))
+        edited = edited_unit(kept.unit, given["change"]) if kept.unit else None
+        if edited is None or kept.superseded_by is not None:
+            raise UnitNotCurrent(kept.id, kept.status)
+        chunk_id = f"session::e{draft.opened.session.revision + 1:04d}"
+        place = UnitPlace(chunk_id=chunk_id, at=self.clock.now(), source_type="edit")
+        unit = replace(place.put(edited, 0), supersedes=kept.id, hash=content_hash(edited))
+        return replace(draft, unit_changes=UnitChanges(added=(unit,), superseded=((kept.id, unit.id),)))
+
+
+def edited_unit(unit: Unit, change: Mapping[str, Any]) -> Unit:
+    """The unit with these fields changed. Raises EnvelopeInvalid when that would not be a unit."""
+    faults = [
+        {"pointer": f"/{name}", "message": f"is none of {', '.join(sorted(EDITABLE))}"}
+        for name in change
+        if name not in EDITABLE
+    ]
+    if not change:
+        faults.append({"pointer": "", "message": "names nothing to change"})
+    try:
+        edited = msgspec.convert({**msgspec.to_builtins(unit), **change, "hash": None}, Unit)
+    except (msgspec.ValidationError, ValueError) as error:
+        faults.append({"pointer": "", "message": str(error)})
+        edited = unit
+    if faults:
+        raise EnvelopeInvalid("The unit cannot be changed like this. See details.", details=faults)
+    return edited
