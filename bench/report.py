@@ -228,11 +228,15 @@ def write(
     }
     (HERE / "results.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     (HERE / "chart.svg").write_text(chart(medians), encoding="utf-8")
+    write_part(BEGIN, END, _markdown(medians, verdicts, facts, not_measured, command))
+
+
+def write_part(begin: str, end: str, text: str) -> None:
+    """Put a text in the place between two marks of bench/README.md."""
     readme = HERE / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    text = _markdown(medians, verdicts, facts, not_measured, command)
-    readme.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    before, _, rest = readme.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    readme.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def _markdown(
@@ -245,14 +249,14 @@ def _markdown(
     parts = [f"Measured with `{command}`.", "![Turns against the bare database and against peers](chart.svg)"]
     parts.append("\n".join(f"- {name}: {text}" for name, text in facts.items()))
     for table in (targets_table(verdicts), *tables(medians)):
-        parts += [f"### {table.title}", *([table.note] if table.note else []), _markdown_table(table)]
+        parts += [f"### {table.title}", *([table.note] if table.note else []), markdown_table(table)]
     if not_measured:
         parts.append("### Not measured")
         parts.append("\n".join(f"- {name}: {why}" for name, why in not_measured.items()))
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(table: Table) -> str:
+def markdown_table(table: Table) -> str:
     numbers = ":---" if table.title == "Targets" else "---:"
     lines = [_line(table.head), _line(["---", *[numbers] * (len(table.head) - 1)])]
     for row in table.rows:

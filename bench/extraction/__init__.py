@@ -1,0 +1,1 @@
+"""How well units are read out of messages: two labelled halves, scored apart."""

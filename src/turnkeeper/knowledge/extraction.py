@@ -1,0 +1,252 @@
+"""Reading a chat message by rules for what is worth remembering."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from turnkeeper.knowledge.clauses import clauses
+from turnkeeper.knowledge.corrections import Known, corrected_by, few_words
+from turnkeeper.knowledge.grammar import Grammar, grammar
+from turnkeeper.knowledge.phrases import MARKS, Words
+from turnkeeper.knowledge.sentences import Sentence, sentences
+from turnkeeper.knowledge.statements import is_negative, role_of, slot_of, topic_of, triple_of, verb_at
+from turnkeeper.model.ids import UnitId
+from turnkeeper.model.unit import Lifetime, PhaseScope, Unit, UnitRole
+from turnkeeper.ports.extractor import Extraction
+
+MOST_UNITS = 50
+# A longer sentence is data that somebody pasted, and would not be one claim.
+MOST_WORDS = 120
+_MOST_LEAD_INS = 6
+_SHORTEST_FRAGMENT = 4
+_SHORTEST_WITHOUT_VERB = 5
+_QUOTES = "\"'(\u201c\u2018"
+
+
+class RuleExtractor:
+    """An Extractor by the rules of one language. It keeps nothing between messages, so that all turns may share it."""
+
+    def __init__(self, rules: Grammar | None = None, *, most_units: int = MOST_UNITS) -> None:
+        self._rules = rules
+        self._most_units = most_units
+
+    @property
+    def _grammar(self) -> Grammar:
+        """Made at first use: many sessions never say anything that is read."""
+        if self._rules is None:
+            self._rules = grammar("en")
+        return self._rules
+
+    def corrects(self, text: str) -> bool:
+        rules = self._grammar
+        for sentence in sentences(text, rules):
+            words = rules.read(text, sentence.start, sentence.end)
+            rest, announced = _without_lead_ins(words, rules)
+            if announced or rules.correction_inside.found_in(rest) or is_negative(rest, rules):
+                return True
+        return False
+
+    def extract(self, text: str, *, known: Sequence[Unit] = ()) -> Extraction:
+        reading = _Reading(text=text, rules=self._grammar, known=Known(known, self._grammar))
+        for sentence in sentences(text, self._grammar):
+            if len(reading.units) >= self._most_units:
+                break
+            reading.read(sentence)
+        return Extraction(units=tuple(reading.units[: self._most_units]), asked=tuple(reading.asked))
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One message on its way through the rules."""
+
+    text: str
+    rules: Grammar
+    known: Known
+    units: list[Unit] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    topic: str | None = None
+    # What follows an order such as "translate this:" is material, and none of it is said by the writer.
+    material_passage: int | None = None
+    material_to_the_end: bool = False
+
+    def read(self, sentence: Sentence) -> None:
+        if self.material_to_the_end or self.material_passage == sentence.passage:
+            return
+        if sentence.asked:
+            self.asked.append(self.text[sentence.start : sentence.end])
+            return
+        words = _without_last_marks(self.rules.read(self.text, sentence.start, sentence.end))
+        if not len(words) or len(words) > MOST_WORDS:
+            return
+        if sentence.steps:
+            self._keep(words, sentence.end, UnitRole.PROCEDURE)
+            return
+        words, announced = _without_lead_ins(words, self.rules)
+        if not len(words):
+            return
+        if announced and self._read_few_words(words, sentence):
+            return
+        parts = list(clauses(words, self.rules))
+        for number, clause in enumerate(parts):
+            is_last = number == len(parts) - 1
+            end = sentence.end if is_last else clause.tokens[-1].end if len(clause) else sentence.start
+            self._read_clause(clause, end, sentence, mark=sentence.mark if is_last else "", announced=announced)
+
+    def _read_few_words(self, words: Words, sentence: Sentence) -> bool:
+        """Read a correction that is no sentence by itself; whether it was one."""
+        rules = self.rules
+        if sentence.mark == "?" or rules.idle.begin_of(words) or self._is_guidance(words) or rules.question.begin_of(words):
+            return False
+        verb = verb_at(words, rules)
+        stands_for = rules.words("pointer") | rules.words("mention")
+        if verb is not None and words[0] not in rules.words("not") and not (verb == 1 and words[0] in stands_for):
+            return False
+        correction = few_words(words, self.known, rules)
+        if correction is None:
+            return False
+        claim = rules.read(correction.claim)
+        self._keep(claim, len(correction.claim), role_of(claim, rules), supersedes=correction.unit)
+        return True
+
+    def _read_clause(self, words: Words, end: int, sentence: Sentence, *, mark: str, announced: bool) -> None:
+        rules = self.rules
+        words, _ = _without_lead_ins(_without_last_marks(words), rules)
+        if not len(words) or rules.idle.begin_of(words):
+            return
+        if mark == "?" or rules.question.begin_of(words):
+            self._ask(words, end, sentence)
+        elif self._is_guidance(words):
+            self._keep_guidance(words, end, announced)
+        elif rules.rule.begin_of(words):
+            self._keep(words, end, UnitRole.CONSTRAINT, announced=announced)
+        else:
+            self._read_statement(words, end, sentence, mark, announced)
+
+    def _read_statement(self, words: Words, end: int, sentence: Sentence, mark: str, announced: bool) -> None:
+        rules = self.rules
+        role = role_of(words, rules)
+        verb = verb_at(words, rules)
+        is_procedure = role is UnitRole.PROCEDURE
+        if not is_procedure and (
+            rules.request.begin_of(words) or (verb is None and rules.request_without_verb.begin_of(words))
+        ):
+            self._ask(words, end, sentence)
+            return
+        if rules.supposed.found_in(words) or sentence.heads:
+            return
+        if verb is None and not is_procedure and not self._is_fragment_to_keep(words, role, mark):
+            return
+        if words[0] in rules.words("listener") and role not in (UnitRole.CONSTRAINT, UnitRole.PROCEDURE, UnitRole.DEFINITION):
+            return
+        self._keep(words, end, role, announced=announced)
+
+    def _is_fragment_to_keep(self, words: Words, role: UnitRole, mark: str) -> bool:
+        """A rule or a list may do without a verb; so may a whole sentence whose verb is unknown to us."""
+        if role is UnitRole.CONSTRAINT and len(words) >= _SHORTEST_FRAGMENT:
+            return True
+        if words[0] not in self.rules.words("determiner"):
+            return False
+        has_label = any(words[index] == ":" for index in range(1, min(len(words) - 1, _SHORTEST_WITHOUT_VERB)))
+        return has_label or (mark == "." and len(words) >= _SHORTEST_WITHOUT_VERB)
+
+    def _ask(self, words: Words, end: int, sentence: Sentence) -> None:
+        start = words.tokens[0].start
+        self.asked.append(self.text[start:end])
+        if words[0] in self.rules.words("order") and (sentence.heads or any(t.norm == ":" for t in words.tokens)):
+            self.material_to_the_end = sentence.heads
+            self.material_passage = sentence.passage
+
+    # --- guidance
+
+    def _is_guidance(self, words: Words) -> bool:
+        rules = self.rules
+        bare = words
+        timed = False
+        for when in (rules.lasting, rules.once):
+            if span := when.span(bare):
+                timed = True
+                bare = _without_first_marks(Words(text=bare.text, tokens=[*bare.tokens[: span[0]], *bare.tokens[span[1] :]]))
+        if rules.about_answers.found_in(bare):
+            return True
+        return timed and len(bare) > 0 and bool(rules.request_without_verb.begin_of(bare) or rules.rule.begin_of(bare))
+
+    def _keep_guidance(self, words: Words, end: int, announced: bool) -> None:
+        lifetime = Lifetime.TURN if self.rules.once.found_in(words) else Lifetime.SESSION
+        self._keep(words, end, UnitRole.CONSTRAINT, announced=announced, guides=True, lifetime=lifetime)
+
+    # --- units
+
+    def _keep(
+        self,
+        words: Words,
+        end: int,
+        role: UnitRole,
+        *,
+        announced: bool = False,
+        guides: bool = False,
+        lifetime: Lifetime = Lifetime.SESSION,
+        supersedes: Unit | None = None,
+    ) -> None:
+        rules = self.rules
+        start = words.tokens[0].start
+        if start > 0 and words.text[start - 1] in _QUOTES:
+            start -= 1
+        content = " ".join(words.text[start:end].split())
+        topic = rules.topics.guidance if guides else topic_of(words, role, rules, last=self.topic)
+        triple = None if guides else triple_of(words, role, rules)
+        slot = None if guides else slot_of(words, rules)
+        if supersedes is None and self.known:
+            announced = announced or rules.correction_inside.found_in(words)
+            supersedes = corrected_by(words, topic, slot, self.known, rules, announced=announced)
+        number = len(self.units)
+        is_procedure = role is UnitRole.PROCEDURE
+        from_message = words.text is self.text
+        self.topic = topic
+        self.units.append(
+            Unit(
+                id=UnitId(f"staged::unit-{number:03d}"),
+                source_id="session",
+                chunk_id="session::staged",
+                source_type="chat-turn",
+                role=role,
+                topic=topic,
+                claim=None if is_procedure else content,
+                procedure=content if is_procedure else None,
+                phase_scopes=(PhaseScope.SOLVE,) if guides else (PhaseScope.KNOWLEDGE,),
+                subject=triple.subject if triple else None,
+                relation=triple.relation if triple else None,
+                object=triple.object if triple else None,
+                lifetime=lifetime,
+                slot=slot,
+                supersedes=supersedes.id if supersedes else None,
+                unit_index=number,
+                char_start=start if from_message else None,
+                char_end=end if from_message else None,
+            )
+        )
+
+
+def _without_lead_ins(words: Words, rules: Grammar) -> tuple[Words, bool]:
+    """What is said behind "by the way" and "no, wait", and whether that announced a correction."""
+    announced = False
+    for _ in range(_MOST_LEAD_INS):
+        corrects = rules.correction_lead_in.begin_of(words)
+        taken = corrects or rules.lead_in.begin_of(words)
+        if not taken:
+            break
+        announced = announced or corrects > 0
+        words = _without_first_marks(words.part(taken))
+    return words, announced
+
+
+def _without_first_marks(words: Words) -> Words:
+    begin = 0
+    while begin < len(words) and words[begin] in MARKS:
+        begin += 1
+    return words.part(begin)
+
+
+def _without_last_marks(words: Words) -> Words:
+    end = len(words)
+    while end and words[end - 1] in MARKS:
+        end -= 1
+    return words.part(0, end)

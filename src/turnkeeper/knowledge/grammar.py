@@ -1,0 +1,105 @@
+"""The rules of a language, ready to be matched."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from turnkeeper.knowledge.language import Language, LanguageMalformed, RelationRule, RoleRule, Topics, language
+from turnkeeper.knowledge.phrases import Phrases, Tokenizer, Words
+from turnkeeper.model.unit import Relation, UnitRole
+
+NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleCues:
+    """`past` also asks for a verb that tells of the past, whatever the cues."""
+
+    role: UnitRole
+    cues: Phrases
+    unless: Phrases
+    past: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationCues:
+    """How a relation is said. `first` are words one of which must come first, if there are any."""
+
+    relation: Relation
+    phrases: Phrases
+    first: frozenset[str]
+    before: frozenset[str]
+    inverse: bool
+    role: UnitRole | None
+
+
+class Grammar:
+    """Everything the machinery asks a language about."""
+
+    def __init__(self, spoken: Language) -> None:
+        """Raises LanguageMalformed for a pattern that cannot be read."""
+        rules = spoken.rules
+        self._classes = rules.words
+        self._code = spoken.code
+        self.stop_words = spoken.stop_words
+        self.abbreviations = rules.writing.abbreviations
+        self.ending_abbreviations = rules.writing.ending_abbreviations
+        self.owner, self.possessive = rules.writing.owner, rules.writing.possessive
+        self.tokenizer = Tokenizer(rules.writing.endings, rules.spellings)
+        self.lead_in = self._phrases(rules.talk.lead_in)
+        self.idle = self._phrases(rules.talk.idle)
+        self.question = self._phrases(rules.talk.question)
+        self.request = self._phrases(rules.talk.request)
+        self.request_without_verb = self._phrases(rules.talk.request_without_verb)
+        self.supposed = self._phrases(rules.talk.supposed)
+        self.about_answers = self._phrases(rules.guidance.about_answers)
+        self.lasting = self._phrases(rules.guidance.lasting)
+        self.once = self._phrases(rules.guidance.once)
+        self.rule = self._phrases(rules.guidance.rule)
+        self.roles = tuple(self._role(rule) for rule in rules.roles)
+        self.relations = tuple(self._relation(rule) for rule in rules.relations)
+        self.correction_lead_in = self._phrases(rules.corrections.lead_in)
+        self.correction_inside = self._phrases(rules.corrections.inside)
+        self.correction_value = self._phrases(rules.corrections.value)
+        self.correction_but = rules.corrections.but
+        self.correction_instead = self._phrases(rules.corrections.instead)
+        self.question_header = self._phrases(rules.topics.questions)
+        self.past_ending = self._phrases(rules.words.get("past_ending", ()))
+        self.present_ending = self._phrases(rules.words.get("present_ending", ()))
+        self.topics: Topics = rules.topics
+        self.finite = self.words("copula") | self.words("auxiliary") | self.words("modal")
+        self.before_noun = self.words("determiner") | self.words("preposition")
+
+    def words(self, name: str) -> frozenset[str]:
+        """The words of a class; none where the language does not have it."""
+        return self._classes.get(name, NONE)
+
+    def read(self, text: str, start: int = 0, end: int | None = None) -> Words:
+        return self.tokenizer.words(text, start, end)
+
+    def _phrases(self, patterns: Iterable[str]) -> Phrases:
+        try:
+            return Phrases(patterns, self._classes)
+        except ValueError as error:
+            raise LanguageMalformed(self._code, str(error)) from error
+
+    def _role(self, rule: RoleRule) -> RoleCues:
+        return RoleCues(
+            role=rule.role, cues=self._phrases(rule.cues), unless=self._phrases(rule.unless), past=rule.past
+        )
+
+    def _relation(self, rule: RelationRule) -> RelationCues:
+        return RelationCues(
+            relation=rule.relation,
+            phrases=self._phrases(rule.phrases),
+            first=rule.first,
+            before=rule.before,
+            inverse=rule.inverse,
+            role=rule.role,
+        )
+
+
+@cache
+def grammar(code: str) -> Grammar:
+    """Made when it is first asked for: there are many patterns. Raises as `language` does."""
+    return Grammar(language(code))
