@@ -86,15 +86,20 @@ def test_the_time_to_read_grows_with_the_length_and_no_faster(start: str, repeat
     assert seconds_for(long) < 24 * seconds_for(short) + 0.05
 
 
-def test_relatives_in_great_number_are_read_in_time() -> None:
-    ids = [UnitId(f"u{number}") for number in range(1_500)]
+def test_the_time_to_read_relatives_grows_with_their_number_and_no_faster() -> None:
+    few, many = (a_family(of) for of in (250, 2_000))
+
+    parent, *children = parse_units(many)
+
+    assert parent.child_ids == tuple(child.id for child in children)
+    assert seconds_for(many) < 20 * seconds_for(few)
+
+
+def a_family(of: int) -> str:
+    """A parent and its children."""
+    ids = [UnitId(f"u{number}") for number in range(of)]
     units = [Unit(id=one, source_id="s", chunk_id="c", role=UnitRole.NARRATIVE, topic="t", claim="") for one in ids]
-    text = serialize(units) + "".join(f"@p{number} parent $k{number} $k1\n" for number in range(2, len(ids) + 1))
-
-    parent, *_ = parse_units(text)
-
-    assert parent.child_ids == tuple(ids[1:])
-    assert seconds_for(text) < 5
+    return serialize(units) + "".join(f"@p{number} parent $k{number} $k1\n" for number in range(2, of + 1))
 
 
 def read(text: str, kind: DocumentKind = DocumentKind.MIXED) -> bool:
