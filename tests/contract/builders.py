@@ -12,13 +12,27 @@ from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.event import Event
 from turnkeeper.model.explanation import Explanation, Stage
 from turnkeeper.model.feed import FeedEntry
-from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.ids import (
+    AgentId,
+    KnowledgeBaseId,
+    NodeId,
+    RunId,
+    SessionId,
+    Subject,
+    TenantId,
+    TraceId,
+    UnitId,
+    UserId,
+)
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.names import content_hash
 from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
 from turnkeeper.model.session import Conversation, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import Unit, UnitChanges, UnitRole
 from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd
 from turnkeeper.ports.store import Store
+from turnkeeper.ports.units import UnitView
 from turnkeeper.testing.clock import NOON, SteppedClock
 
 NODE = NodeId("node_one")
@@ -124,6 +138,40 @@ def turn_answering(run: Run, loaded: Conversation, text: str, state: Mapping[str
     return Turn.of(
         run, loaded.session, asks=(), text=text, state=state or {}, finish=Finish.DONE, at=NOON + timedelta(seconds=1)
     )
+
+
+def a_unit(claim: str, *, topic: str = "port", **changes: Any) -> Unit:
+    """A unit as it is kept: with its hash, in the first turn unless it is said otherwise."""
+    unit = Unit(
+        id=UnitId(clock.new_id("unit")),
+        source_id="session",
+        chunk_id="session::t0001",
+        role=UnitRole.DESCRIPTION,
+        topic=topic,
+        claim=claim,
+    )
+    unit = replace(unit, **changes)
+    return replace(unit, hash=content_hash(unit))
+
+
+async def knowing(store: Store, session: Session, *units: Unit, **changes: Any) -> Run:
+    """One whole turn that keeps these units, or changes others."""
+    run, lease = await held(store, "Remember this", session)
+    loaded = await store.sessions.load(run.tenant, run.session_id, window=20)
+    turn = replace(turn_answering(run, loaded, "Noted"), units=UnitChanges(added=units, **changes))
+    await store.runs.commit(
+        turn,
+        lease,
+        session_id=run.session_id,
+        expected_revision=loaded.session.revision,
+        explanation=explanation_of(run),
+    )
+    return run
+
+
+def view_of(session: Session, epoch: int = 1, **bases: int) -> UnitView:
+    mounted = tuple((KnowledgeBaseId(id), revision) for id, revision in bases.items())
+    return UnitView(tenant=session.tenant, session_id=session.id, epoch=epoch, bases=mounted)
 
 
 async def load(store: Store, session: Session, window: int = 20) -> Conversation:

@@ -587,7 +587,7 @@ SELECT p.name, u.data, u.score
   FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
        WITH ORDINALITY AS p (place, name, first, revision, nth)
  CROSS JOIN LATERAL (
-       SELECT data, no, ts_rank('{0, 0.6, 1, 1.5}'::real[], words, q.query) AS score
+       SELECT data, no, ts_rank('{0, 0.4, 0.7, 1}'::real[], words, q.query) AS score
          FROM units, (SELECT websearch_to_tsquery('english', :match) AS query) q
         WHERE tenant = :tenant AND place = p.place AND status = 'committed'
           AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
