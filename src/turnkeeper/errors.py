@@ -383,8 +383,8 @@ class PluginNotFound(TurnkeeperError):
     def __init__(self, kind: str, plugin: str, known: Sequence[str]) -> None:
         names = ", ".join(known) or "none"
         super().__init__(
-            f"There is no plugin {plugin!r} of kind {kind!r}. Known are: {names}. Name one of them, or none.",
-            kind=kind,
+            f"There is no plugin {plugin!r} of kind {str(kind)!r}. Known are: {names}. Name one of them, or none.",
+            kind=str(kind),
             plugin=plugin,
             known=list(known),
         )
@@ -398,9 +398,9 @@ class PluginStageExhausted(TurnkeeperError):
     def __init__(self, kind: str, failures: Sequence[tuple[str, str]]) -> None:
         tried = ", ".join(f"{plugin} ({reason})" for plugin, reason in failures) or "none is registered"
         super().__init__(
-            f"Every plugin of kind {kind!r} that was tried has failed: {tried}. The Explanation shows each attempt.",
+            f"Every plugin of kind {str(kind)!r} that was tried has failed: {tried}. The Explanation shows each attempt.",
             details=[{"plugin": plugin, "reason": reason} for plugin, reason in failures],
-            kind=kind,
+            kind=str(kind),
         )
 
 

@@ -93,6 +93,8 @@ class _TurnOfPlugins:
         try:
             detection = await self._detect(root)
             seeds = self._seeds(detection)
+            for seed in seeds:
+                root.begin_seed(seed)
             turn.remember(*detection.units)
             await self._tell(detection.units)
             answers = await self._answers(root, seeds, detection.units)

@@ -74,8 +74,6 @@ class Frames:
         """One answer for each seed, in their order. Raises one of RETRYABLE when there is none."""
         plan = await self._plan(frame, PlanPhase.POST_SEED, seeds)
         if plan.separate and len(seeds) > 1:
-            for seed in seeds:
-                frame.begin_seed(seed)
             return await self._apart(frame, seeds, "parallel-question")
         return tuple([await self._answer_one(frame, seed, plan) for seed in seeds])
 

@@ -35,7 +35,7 @@ class _Unit(msgspec.Struct, forbid_unknown_fields=True):
     subject: str | None = None
     relation: Relation | None = None
     object: str | None = None
-    scopes: list[PhaseScope] = [PhaseScope.KNOWLEDGE]
+    scopes: tuple[PhaseScope, ...] = (PhaseScope.KNOWLEDGE,)
     lifetime: Lifetime = Lifetime.SESSION
     slot: str | None = None
 
@@ -133,7 +133,7 @@ def _units(given: Sequence[_Unit]) -> Iterator[Unit]:
                 subject=each.subject,
                 relation=each.relation,
                 object=each.object,
-                phase_scopes=tuple(each.scopes),
+                phase_scopes=each.scopes,
                 lifetime=each.lifetime,
                 slot=each.slot,
             )

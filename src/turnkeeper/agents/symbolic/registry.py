@@ -46,12 +46,14 @@ class PluginRegistry:
             raise ValueError(f"{type(plugin).__name__} has no descriptor of type PluginDescriptor")
         if descriptor.kind not in self._of_kind:
             known = ", ".join(self._of_kind)
-            raise ValueError(f"plugin {descriptor.id!r} is of the unknown kind {descriptor.kind!r}; known are {known}")
+            raise ValueError(
+                f"plugin {descriptor.id!r} is of the unknown kind {str(descriptor.kind)!r}; known are {known}"
+            )
         if any(descriptor.id in plugins for plugins in self._of_kind.values()):
             raise ValueError(f"a plugin {descriptor.id!r} is already registered")
         for name in WORK_OF_KIND.get(descriptor.kind, ()):
             if not callable(getattr(plugin, name, None)):
-                raise ValueError(f"plugin {descriptor.id!r} is of kind {descriptor.kind!r} and cannot {name}")
+                raise ValueError(f"plugin {descriptor.id!r} is of kind {str(descriptor.kind)!r} and cannot {name}")
         self._of_kind[descriptor.kind][descriptor.id] = plugin
 
     def ids(self, kind: str) -> Sequence[str]:
