@@ -155,9 +155,9 @@ def test_standard_input_is_not_written_to() -> None:
 
 
 def test_what_stands_in_a_file_cannot_steer_the_terminal(file: Path) -> None:
-    file.write_text("@k1 \x1b[2J\x07\n", encoding="utf-8")
+    file.write_text("@k1 \x1b\x07\n@k2 parent $\x1b\x07 $\x9b2J\n", encoding="utf-8")
 
     checked = turnkeeper("units", "check", str(file))
 
-    assert "\x1b" not in checked.stdout
-    assert "\x07" not in checked.stdout
+    assert checked.returncode == 1
+    assert set(checked.stdout).isdisjoint("\x1b\x07\x9b")
