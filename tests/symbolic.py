@@ -24,6 +24,8 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.unit import Lifetime, PhaseScope, Relation, Unit, UnitRole
 from turnkeeper.ports.agent import AgentTurn
+from turnkeeper.ports.chat_model import ChatModel
+from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.extractor import Extraction
 from turnkeeper.ports.plugins import (
     Detection,
@@ -145,6 +147,8 @@ class Talk:
     preferred: Preferences = field(default_factory=Preferences)
     session: str = "sess_1"
     seconds: float = 60.0
+    model: ChatModel | None = None
+    now: Clock = field(default_factory=SteppedClock)
     history: list[Message] = field(default_factory=list)
     turns: int = 0
     last: Told | None = None
@@ -158,10 +162,10 @@ class Talk:
             for plugin in self.plugins:
                 registry.add(plugin)
             taken = {each.descriptor.kind for each in self.plugins}
-            add_builtin(registry, self.extractor, without=taken if self.only else ())
+            add_builtin(registry, self.extractor, self.model, without=taken if self.only else ())
             return registry
 
-        return SymbolicAgent(gather, SteppedClock())
+        return SymbolicAgent(gather, self.now)
 
     async def say(self, text: str, explicit: Preferences | None = None) -> Told:
         """Raises what the agent raises; `last` then still tells what happened."""
@@ -175,7 +179,7 @@ class Talk:
             agent=AgentId("symbolic"),
             turn=self.turns + 1,
             epoch=1,
-            deadline=NOON + timedelta(seconds=self.seconds),
+            deadline=self.now.now() + timedelta(seconds=self.seconds),
             history=tuple(self.history),
             params={},
             metadata={},

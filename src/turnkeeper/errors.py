@@ -398,7 +398,8 @@ class PluginStageExhausted(TurnkeeperError):
     def __init__(self, kind: str, failures: Sequence[tuple[str, str]]) -> None:
         tried = ", ".join(f"{plugin} ({reason})" for plugin, reason in failures) or "none is registered"
         super().__init__(
-            f"Every plugin of kind {str(kind)!r} that was tried has failed: {tried}. The Explanation shows each attempt.",
+            f"Every plugin of kind {str(kind)!r} that was tried has failed: {tried}. "
+            "The Explanation shows each attempt.",
             details=[{"plugin": plugin, "reason": reason} for plugin, reason in failures],
             kind=str(kind),
         )
