@@ -13,6 +13,7 @@ from turnkeeper.model.unit import Unit
 _ALIKE = 0.5
 _DENIED = 0.75
 _SAME_TOPIC = 0.5
+_SAME_OPENING = 0.5
 _LONGEST_VALUE = 8
 
 
@@ -47,6 +48,7 @@ def corrected_by(
 ) -> Unit | None:
     """The known unit that a full sentence takes the place of. Without an announcement only its denial does."""
     said = telling(words, grammar)
+    opening = _opening(words, grammar)
     denies = is_negative(words, grammar)
     best: Unit | None = None
     best_score = 0.0
@@ -59,6 +61,8 @@ def corrected_by(
         score = len(said & theirs) / min(len(said), len(theirs))
         if score and name_key(unit.topic) == name_key(topic):
             score += _SAME_TOPIC
+        if announced and opening and opening == _opening(claim, grammar):
+            score += _SAME_OPENING
         needed = _ALIKE if announced else _DENIED if denies != is_negative(claim, grammar) else 2.0
         if not announced and not theirs <= said and not said <= theirs:
             continue
@@ -70,7 +74,13 @@ def corrected_by(
 def telling(words: Words, grammar: Grammar) -> set[str]:
     """The words that carry meaning, but for those that only deny."""
     dropped = grammar.stop_words | grammar.words("negation") | grammar.finite | set(MARKS)
-    return {token.norm for token in words.tokens if token.norm not in dropped}
+    return {grammar.stem(token.norm) for token in words.tokens if token.norm not in dropped}
+
+
+def _opening(words: Words, grammar: Grammar) -> list[str]:
+    """The subject with its verb."""
+    verb = verb_at(words, grammar)
+    return [token.norm for token in words.tokens[: verb + 1]] if verb is not None else []
 
 
 def few_words(words: Words, known: Known, grammar: Grammar) -> Correction | None:
@@ -80,9 +90,22 @@ def few_words(words: Words, known: Known, grammar: Grammar) -> Correction | None
         return None
     for unit, claim in known:
         span = _named_span(claim, old) if len(old) else _fitting_span(claim, new, grammar)
+        value = new
+        if span is None and not len(old):
+            value = _without_shared(new, claim, grammar)
+            span = _fitting_span(claim, value, grammar) if 0 < len(value) < len(new) else None
         if span is not None:
-            return Correction(claim=_replaced(claim, span, new), unit=unit)
+            return Correction(claim=_replaced(claim, span, value), unit=unit)
     return None
+
+
+def _without_shared(new: Words, claim: Words, grammar: Grammar) -> Words:
+    """"Port 81" is 81, where the claim speaks of the port already."""
+    shared = telling(claim, grammar)
+    begin = 0
+    while begin < len(new) and (grammar.stem(new[begin]) in shared or new[begin] in grammar.words("determiner")):
+        begin += 1
+    return new.part(begin)
 
 
 def _new_and_old(words: Words, grammar: Grammar) -> tuple[Words, Words]:
@@ -134,12 +157,12 @@ def _fitting_span(claim: Words, new: Words, grammar: Grammar) -> tuple[int, int]
         ),
         default=(0, 0),
     )
-    if 0 < best[0] < len(wanted) and set(wanted) - grammar.stop_words:
+    if 0 < best[0] < len(wanted) and set(wanted) - grammar.stop_words and _same_kinds(claim, best[1], new, grammar):
         return best[1], best[1] + len(wanted)
+    if len(wanted) > 1 and {grammar.stem(word) for word in wanted} & telling(claim, grammar):
+        return None
     kind = _kind(new, len(new) - 1, grammar)
     verb = verb_at(claim, grammar)
-    if len(wanted) > 1 and set(wanted) & telling(claim, grammar):
-        return None
     for index in range(len(claim) - 1, -1, -1):
         if _kind(claim, index, grammar) == kind != "" and index != verb:
             begin = index
@@ -152,6 +175,14 @@ def _fitting_span(claim: Words, new: Words, grammar: Grammar) -> tuple[int, int]
     if claim[begin] in grammar.words("preposition") and new[0] not in grammar.words("preposition"):
         begin += 1
     return (begin, len(claim)) if begin < len(claim) else None
+
+
+def _same_kinds(claim: Words, at: int, new: Words, grammar: Grammar) -> bool:
+    """Whether every word of the new value stands where a word of its kind stood."""
+    return all(
+        claim[at + step] == new[step] or _kind(claim, at + step, grammar) == _kind(new, step, grammar)
+        for step in range(len(new))
+    )
 
 
 _NUMBER, _DAY, _MONTH, _NAME = "number", "day", "month", "name"

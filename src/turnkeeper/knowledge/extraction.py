@@ -17,7 +17,7 @@ MOST_UNITS = 50
 # A longer sentence is data that somebody pasted, and would not be one claim.
 MOST_WORDS = 120
 _MOST_LEAD_INS = 6
-_SHORTEST_FRAGMENT = 4
+_SHORTEST_FRAGMENT = 2
 _SHORTEST_WITHOUT_VERB = 5
 _QUOTES = "\"'(\u201c\u2018"
 
@@ -64,6 +64,8 @@ class _Reading:
     units: list[Unit] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     topic: str | None = None
+    # "That's wrong." announces that the next sentence takes something back.
+    announced: bool = False
     # What follows an order such as "translate this:" is material, and none of it is said by the writer.
     material_passage: int | None = None
     material_to_the_end: bool = False
@@ -81,22 +83,28 @@ class _Reading:
             self._keep(words, sentence.end, UnitRole.PROCEDURE)
             return
         words, announced = _without_lead_ins(words, self.rules)
+        announced, self.announced = announced or self.announced, announced and not len(words)
         if not len(words):
             return
-        if announced and self._read_few_words(words, sentence):
+        takes_back = announced or words[0] in self.rules.words("not") or self._points_back(words)
+        if takes_back and self._read_few_words(words, sentence):
             return
-        parts = list(clauses(words, self.rules))
+        parts = list(clauses(words, self.rules, asks=sentence.mark == "?"))
         for number, clause in enumerate(parts):
             is_last = number == len(parts) - 1
             end = sentence.end if is_last else clause.tokens[-1].end if len(clause) else sentence.start
             self._read_clause(clause, end, sentence, mark=sentence.mark if is_last else "", announced=announced)
+
+    def _points_back(self, words: Words) -> bool:
+        """"It's 3, not 2" says what it corrects without announcing it."""
+        return words[0] in self.rules.words("pointer") and self.rules.correction_inside.found_in(words)
 
     def _read_few_words(self, words: Words, sentence: Sentence) -> bool:
         """Read a correction that is no sentence by itself; whether it was one."""
         rules = self.rules
         if sentence.mark == "?" or rules.idle.begin_of(words) or self._is_guidance(words) or rules.question.begin_of(words):
             return False
-        verb = verb_at(words, rules)
+        verb = verb_at(words, rules, surely=True)
         stands_for = rules.words("pointer") | rules.words("mention")
         if verb is not None and words[0] not in rules.words("not") and not (verb == 1 and words[0] in stands_for):
             return False
@@ -112,10 +120,10 @@ class _Reading:
         words, _ = _without_lead_ins(_without_last_marks(words), rules)
         if not len(words) or rules.idle.begin_of(words):
             return
-        if mark == "?" or rules.question.begin_of(words):
-            self._ask(words, end, sentence)
-        elif self._is_guidance(words):
+        if self._is_guidance(words) and not self._is_question(words, mark):
             self._keep_guidance(words, end, announced)
+        elif mark == "?" or rules.question.begin_of(words):
+            self._ask(words, end, sentence)
         elif rules.rule.begin_of(words):
             self._keep(words, end, UnitRole.CONSTRAINT, announced=announced)
         else:
@@ -141,7 +149,7 @@ class _Reading:
 
     def _is_fragment_to_keep(self, words: Words, role: UnitRole, mark: str) -> bool:
         """A rule or a list may do without a verb; so may a whole sentence whose verb is unknown to us."""
-        if role is UnitRole.CONSTRAINT and len(words) >= _SHORTEST_FRAGMENT:
+        if role in (UnitRole.CONSTRAINT, UnitRole.DEFINITION) and len(words) >= _SHORTEST_FRAGMENT:
             return True
         if words[0] not in self.rules.words("determiner"):
             return False
@@ -157,9 +165,17 @@ class _Reading:
 
     # --- guidance
 
+    def _is_question(self, words: Words, mark: str) -> bool:
+        """Whether something is asked for, even where it speaks of answers. "Can you ..." alone may be an order."""
+        rules = self.rules
+        if rules.polite.begin_of(words):
+            return False
+        opens = words[0] in rules.words("ask") or words[0] in rules.finite
+        return mark == "?" or (opens and rules.question.begin_of(words) > 0)
+
     def _is_guidance(self, words: Words) -> bool:
         rules = self.rules
-        bare = words
+        bare = words.part(rules.polite.begin_of(words))
         timed = False
         for when in (rules.lasting, rules.once):
             if span := when.span(bare):

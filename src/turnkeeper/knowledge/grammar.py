@@ -9,16 +9,18 @@ from turnkeeper.knowledge.phrases import Phrases, Tokenizer, Words
 from turnkeeper.model.unit import Relation, UnitRole
 
 NONE: frozenset[str] = frozenset()
+_SHORTEST_STEM = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleCues:
-    """`past` also asks for a verb that tells of the past, whatever the cues."""
+    """A verb that tells of the past is enough where `past` is set, and too much where `not_past` is."""
 
     role: UnitRole
     cues: Phrases
     unless: Phrases
     past: bool
+    not_past: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,7 @@ class Grammar:
         self.abbreviations = rules.writing.abbreviations
         self.ending_abbreviations = rules.writing.ending_abbreviations
         self.owner, self.possessive = rules.writing.owner, rules.writing.possessive
+        self._inflections = tuple(sorted(rules.writing.inflections, key=len, reverse=True))
         self.tokenizer = Tokenizer(rules.writing.endings, rules.spellings)
         self.lead_in = self._phrases(rules.talk.lead_in)
         self.idle = self._phrases(rules.talk.idle)
@@ -56,6 +59,7 @@ class Grammar:
         self.lasting = self._phrases(rules.guidance.lasting)
         self.once = self._phrases(rules.guidance.once)
         self.rule = self._phrases(rules.guidance.rule)
+        self.polite = self._phrases(rules.guidance.polite)
         self.roles = tuple(self._role(rule) for rule in rules.roles)
         self.relations = tuple(self._relation(rule) for rule in rules.relations)
         self.correction_lead_in = self._phrases(rules.corrections.lead_in)
@@ -77,6 +81,13 @@ class Grammar:
     def read(self, text: str, start: int = 0, end: int | None = None) -> Words:
         return self.tokenizer.words(text, start, end)
 
+    def stem(self, word: str) -> str:
+        """The same for the forms of one word, as far as its ending tells."""
+        for ending in self._inflections:
+            if word.endswith(ending) and len(word) >= len(ending) + _SHORTEST_STEM:
+                return word[: -len(ending)]
+        return word
+
     def _phrases(self, patterns: Iterable[str]) -> Phrases:
         try:
             return Phrases(patterns, self._classes)
@@ -85,7 +96,11 @@ class Grammar:
 
     def _role(self, rule: RoleRule) -> RoleCues:
         return RoleCues(
-            role=rule.role, cues=self._phrases(rule.cues), unless=self._phrases(rule.unless), past=rule.past
+            role=rule.role,
+            cues=self._phrases(rule.cues),
+            unless=self._phrases(rule.unless),
+            past=rule.past,
+            not_past=rule.not_past,
         )
 
     def _relation(self, rule: RelationRule) -> RelationCues:

@@ -33,6 +33,7 @@ class Writing(_Part):
     abbreviations: frozenset[str] = frozenset()
     ending_abbreviations: frozenset[str] = frozenset()
     endings: tuple[str, ...] = ()
+    inflections: tuple[str, ...] = ()
     owner: str = ""
     possessive: str = ""
 
@@ -51,6 +52,7 @@ class Guidance(_Part):
     lasting: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
     rule: tuple[str, ...] = ()
+    polite: tuple[str, ...] = ()
 
 
 class RoleRule(_Part):
@@ -58,6 +60,7 @@ class RoleRule(_Part):
     cues: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     past: bool = False
+    not_past: bool = False
 
 
 class RelationRule(_Part):

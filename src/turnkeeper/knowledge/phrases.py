@@ -1,8 +1,8 @@
 """Phrases of a language as patterns over words, so that a rule reads like the words it finds.
 
-A pattern is words with spaces between. `a|b` is one word or the other, `<name>` any word of that class, `word?` may be
-missing, `un*` is any word that begins so, `~3` stands for up to three words without punctuation between, `^` is the
-begin of the text and `$` its end; what stands behind `>` must follow and is not part of what was found. A pattern
+A pattern is words with spaces between. `a|b` is one word or the other, `<name>` any word of that class, `!<name>` any
+other word, `word?` may be missing, `un*` is any word that begins so, `~3` stands for up to three words without punctuation between, `...` for
+any words of the same sentence, `^` is the begin of the text and `$` its end; what stands behind `>` must follow and is not part of what was found. A pattern
 starts at a word and looks a bounded number of words ahead, so the time to search a text grows with its length alone,
 whatever the text.
 """
@@ -16,6 +16,7 @@ from functools import cached_property
 MARKS = ",;:?!."
 NUMBER = "number"
 _MOST_SKIPPED = 12
+_FARTHEST = 25
 # A token begins at a character that is no punctuation; a comma, colon or point inside it is followed by a digit or letter.
 _TOKEN = re.compile(r"[^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]+(?:[.,:][^\W_][^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]*)*|[,;:?!]")
 _EDGES = "'\u2018\u2019`*_-\u2013\u2014"
@@ -117,6 +118,8 @@ def _compiled(pattern: str, classes: Mapping[str, Iterable[str]]) -> str:
 
 
 def _compiled_word(part: str, pattern: str, classes: Mapping[str, Iterable[str]]) -> str:
+    if part == "...":
+        return rf"(?: [^ ]+){{0,{_FARTHEST}}}?"
     if part.startswith("~"):
         if not part[1:].isdigit() or not 0 < int(part[1:]) <= _MOST_SKIPPED:
             raise ValueError(f"{part!r} in the pattern {pattern!r} must be ~1 to ~{_MOST_SKIPPED}")
@@ -129,6 +132,8 @@ def _compiled_word(part: str, pattern: str, classes: Mapping[str, Iterable[str]]
 def _choice(choice: str, pattern: str, classes: Mapping[str, Iterable[str]]) -> str:
     if not choice:
         raise ValueError(f"the pattern {pattern!r} has an empty choice")
+    if choice.startswith("!<"):
+        return rf"(?!(?:{_choice(choice[1:], pattern, classes)}) )(?![,;:?!] )[^ ]+"
     if choice == f"<{NUMBER}>":
         return r"[^ ]?\d[^ ]*"
     if choice.startswith("<") and choice.endswith(">"):

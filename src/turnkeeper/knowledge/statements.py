@@ -19,8 +19,8 @@ class Triple:
     object: str
 
 
-def verb_at(words: Words, grammar: Grammar) -> int | None:
-    """Where the first verb of the main clause stands."""
+def verb_at(words: Words, grammar: Grammar, *, surely: bool = False) -> int | None:
+    """Where the first verb of the main clause stands; `surely` leaves out what only looks like one by its ending."""
     after_pronoun = False
     in_relative = False
     subjects, adverbs = grammar.words("subject"), grammar.words("adverb")
@@ -33,7 +33,7 @@ def verb_at(words: Words, grammar: Grammar) -> int | None:
                 return index
             in_relative = False
         after_pronoun = word in subjects or (after_pronoun and word in adverbs)
-    return _by_ending(words, grammar)
+    return None if surely else _by_ending(words, grammar)
 
 
 def _is_verb(words: Words, index: int, grammar: Grammar) -> bool:
@@ -68,6 +68,8 @@ def _by_ending(words: Words, grammar: Grammar) -> int | None:
         before = words[index - 1]
         if before in grammar.before_noun or before in MARKS or before in grammar.words("numeral"):
             continue
+        if words[index] in grammar.stop_words or words[index] in grammar.words("adverb"):
+            continue
         if grammar.present_ending.begin_of(words.part(index, index + 1)) and not words.is_capital(index):
             return index
     return None
@@ -86,10 +88,11 @@ def is_negative(words: Words, grammar: Grammar) -> bool:
 
 def role_of(words: Words, grammar: Grammar) -> UnitRole:
     """The first role whose cues are found; what fits none is a Description."""
+    past = tells_of_the_past(words, grammar)
     for rule in grammar.roles:
-        if (rule.past and tells_of_the_past(words, grammar)) or (
-            rule.cues.found_in(words) and not rule.unless.found_in(words)
-        ):
+        if rule.past and past:
+            return rule.role
+        if rule.cues.found_in(words) and not (rule.not_past and past) and not rule.unless.found_in(words):
             return rule.role
     return UnitRole.DESCRIPTION
 
