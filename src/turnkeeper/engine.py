@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from turnkeeper.errors import LeaseLost, StoreUnavailable, TurnkeeperError
 from turnkeeper.ledger.output import OutputRules
@@ -121,7 +122,7 @@ class Engine:
             world.node,
             world.settings,
         )
-        self._steps = turn_steps(world)
+        self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
         self._commit = Commit(world.custodians, self._runs, world.clock)
 
     def deadline_of(self, run: Run) -> datetime:
@@ -140,7 +141,7 @@ class Engine:
         try:
             seconds_left = (live.deadline - self._world.clock.now()).total_seconds()
             async with asyncio.timeout(seconds_left):
-                for name, step in self._steps:
+                for name, step in self._turn_steps if live.run.input.command is None else self._command_steps:
                     trace.begin(name)
                     draft = await step(draft)
                     trace.end()
@@ -272,7 +273,7 @@ class Engine:
 
 
 def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
-    """In this order, and then the commit."""
+    """What a message goes through, in this order, and then the commit."""
     settings, store = world.settings, world.store
     limits = BudgetLimits(
         model_calls=settings.model_calls,
@@ -283,19 +284,26 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     rules = OutputRules(
         delta_seconds=settings.delta_seconds, delta_bytes=settings.delta_bytes, most_chars=settings.output_chars
     )
+    deadline = partial(_deadline_of_draft, world)
     return (
         ("open_session", OpenSession(world.custodians)),  # the lease first, then the load
         ("reset", Reset(world.custodians)),  # every trigger ends here
-        ("change_units", ChangeUnits(world.custodians, store.units, world.extractor, world.clock)),
-        (
-            "materialize",
-            Materialize(lambda draft: deadline_of(world, draft.run), settings.history_tokens, store.bases, limits),
-        ),
-        (
-            "hand_off",
-            HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes),
-        ),
+        ("materialize", Materialize(deadline, settings.history_tokens, store.bases, limits)),
+        ("hand_off", HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes)),
     )
+
+
+def command_steps(world: World) -> tuple[tuple[str, Step], ...]:
+    """What a command goes through: no agent is asked."""
+    return (
+        ("open_session", OpenSession(world.custodians)),
+        ("reset", Reset(world.custodians)),
+        ("change_units", ChangeUnits(world.custodians, world.store.units, world.extractor, world.clock)),
+    )
+
+
+def _deadline_of_draft(world: World, draft: TurnDraft) -> datetime:
+    return deadline_of(world, draft.run)
 
 
 def deadline_of(world: World, run: Run) -> datetime:

@@ -500,5 +500,8 @@ _STATUS_OF_FAILURE = {
         ShuttingDown,
         StateTooLarge,
         StoreUnavailable,
+        UnitNotCurrent,
+        UnitNotFound,
+        UnitTextInvalid,
     )
 }

@@ -1,4 +1,4 @@
-"""Sessions: beginning, reading, following, closing and resetting them."""
+"""Sessions: beginning, reading, following, pausing, closing and resetting them."""
 
 from typing import Annotated
 
@@ -11,9 +11,12 @@ from turnkeeper.errors import (
     SessionClosed,
     SessionExpired,
     SessionNotFound,
+    SessionNotOver,
     ShuttingDown,
     VersionMoved,
 )
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.session import SettingsChange
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -22,7 +25,7 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.sse import LARGEST_NO, ResumeAfter, Stream
-from turnkeeper.server.wire import ChatOut, Id, MessageOut, Page, RunOut, SessionIn, SessionOut, page_of
+from turnkeeper.server.wire import ChatOut, Id, MessageOut, Page, RunOut, SessionIn, SessionOut, SettingsIn, page_of
 
 router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=GuardedRoute)
 
@@ -36,15 +39,23 @@ NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` 
     name="create",
     status_code=201,
     response_model=SessionOut,
-    responses=problems(*WITH_BODY, NotAllowed, AgentNotFound),
+    responses=problems(*WITH_BODY, NotAllowed, AgentNotFound, SessionNotFound, SessionNotOver),
 )
 async def create_session(
     request: Request, response: Response, keeper: Keeper, caller: Caller, body: SessionIn | None = None
 ) -> SessionOut:
-    """Begin a session without a message in it."""
+    """Begin a session without a message in it; with `from_session_id` it continues a finished one."""
     wanted = body or SessionIn()
     session = await keeper.create_session(
-        principal=caller, agent=wanted.agent, title=wanted.title, trace_id=exchange_of(request).trace_id
+        principal=caller,
+        agent=wanted.agent,
+        title=wanted.title,
+        plugins=wanted.plugins,
+        model=wanted.model,
+        level=wanted.level,
+        idle_for_seconds=wanted.idle_for_seconds,
+        from_session_id=wanted.from_session_id,
+        trace_id=exchange_of(request).trace_id,
     )
     response.headers["Location"] = f"{request.url.path}/{session.id}"
     response.headers["ETag"] = etag_of(session.version)
@@ -66,27 +77,71 @@ async def read_session(session_id: str, response: Response, keeper: Keeper, call
     return SessionOut.of(session)
 
 
-@router.post(
-    "/{session_id}/close",
-    name="close",
+CHANGING = problems(SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
+IfMatch = Annotated[str | None, Header(description="Do it only while the settings have this ETag.")]
+
+
+@router.patch(
+    "/{session_id}",
+    name="change",
     response_model=SessionOut,
-    responses=problems(SessionNotFound, InvalidTransition, VersionMoved, NotAllowed),
+    responses=problems(*WITH_BODY, SessionNotFound, VersionMoved, NotAllowed),
 )
-async def close_session(
+async def change_session(
     session_id: str,
+    body: SettingsIn,
     request: Request,
     response: Response,
     keeper: Keeper,
     caller: Caller,
-    if_match: Annotated[str | None, Header(description="Close only while the settings have this ETag.")] = None,
+    if_match: IfMatch = None,
 ) -> SessionOut:
-    """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
-    session = await keeper.close_session(
+    """Change settings. A turn that is under way goes on with those it began with."""
+    change = SettingsChange(
+        title=body.title,
+        double_text=None if body.double_text is None else DoubleText(body.double_text),
+        idle_for_seconds=body.idle_for_seconds,
+    )
+    session = await keeper.change_session(
         session_id,
+        change,
         principal=caller,
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
+    response.headers["ETag"] = etag_of(session.version)
+    return SessionOut.of(session)
+
+
+@router.post("/{session_id}/pause", name="pause", response_model=SessionOut, responses=CHANGING)
+async def pause_session(
+    session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
+) -> SessionOut:
+    """Lay a session aside. The next message on it resumes it; until then it expires like any other."""
+    trace_id, version = exchange_of(request).trace_id, version_of(if_match)
+    session = await keeper.pause_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
+    response.headers["ETag"] = etag_of(session.version)
+    return SessionOut.of(session)
+
+
+@router.post("/{session_id}/resume", name="resume", response_model=SessionOut, responses=CHANGING)
+async def resume_session(
+    session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
+) -> SessionOut:
+    """Take up a paused session again, as if a message had come."""
+    trace_id, version = exchange_of(request).trace_id, version_of(if_match)
+    session = await keeper.resume_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
+    response.headers["ETag"] = etag_of(session.version)
+    return SessionOut.of(session)
+
+
+@router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=CHANGING)
+async def close_session(
+    session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
+) -> SessionOut:
+    """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
+    trace_id, version = exchange_of(request).trace_id, version_of(if_match)
+    session = await keeper.close_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
     response.headers["ETag"] = etag_of(session.version)
     return SessionOut.of(session)
 

@@ -6,8 +6,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from turnkeeper.keeping.continuing import LONGEST_IDLE_SECONDS
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.message import Message
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Session
@@ -22,7 +24,15 @@ class Inbound(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class ChatIn(Inbound):
+class Choosing(Inbound):
+    """What to use: a plugin id for each kind, a model, and how hard to think."""
+
+    plugins: dict[Id, Id] | None = None
+    model: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    level: Annotated[int, Field(ge=0, le=3)] | None = None
+
+
+class ChatIn(Choosing):
     """One message. Without `session_id` it begins a new session."""
 
     message: str = Field(min_length=1)
@@ -46,9 +56,23 @@ class AnswerIn(Inbound):
     request_id: Id | None = Field(default=None, description="The same as the header Idempotency-Key.")
 
 
-class SessionIn(Inbound):
+IdleSeconds = Annotated[int, Field(ge=1, le=LONGEST_IDLE_SECONDS)]
+Title = Annotated[PlainText, Field(min_length=1, max_length=200)]
+
+
+class SessionIn(Choosing):
     agent: Id | None = None
-    title: PlainText | None = Field(default=None, min_length=1, max_length=200)
+    title: Title | None = None
+    idle_for_seconds: IdleSeconds | None = None
+    from_session_id: Id | None = Field(default=None, description="A finished session that this one continues.")
+
+
+class SettingsIn(Inbound):
+    """What is to be different afterwards; what is left out stays as it is."""
+
+    title: Title | None = None
+    double_text: Literal["enqueue", "reject", "rollback", "interrupt", "merge"] | None = None
+    idle_for_seconds: IdleSeconds | None = None
 
 
 class Outbound(BaseModel):
@@ -89,6 +113,25 @@ class ChatOut(Outbound):
         )
 
 
+class PreferencesOut(Outbound):
+    """What the session would rather use next; a kind of plugin that is not named is chosen as it fits."""
+
+    model: str | None
+    plugins: dict[str, str]
+    level: int | None
+
+    @classmethod
+    def of(cls, preferences: Preferences) -> "PreferencesOut":
+        return cls(model=preferences.model, plugins=dict(preferences.plugins), level=preferences.level)
+
+
+class MountOut(Outbound):
+    kind: str
+    id: str
+    revision: int
+    mounted_at: datetime
+
+
 class SessionOut(Outbound):
     id: str
     status: str
@@ -100,6 +143,10 @@ class SessionOut(Outbound):
     turns: int
     epoch: int
     double_text: str | None
+    preferences: PreferencesOut
+    mounts: list[MountOut]
+    from_session_id: str | None
+    idle_for_seconds: int
     created_at: datetime
     last_active_at: datetime
     expires_at: datetime
@@ -119,6 +166,13 @@ class SessionOut(Outbound):
             turns=session.turns,
             epoch=session.epoch.number,
             double_text=session.double_text.value if session.double_text else None,
+            preferences=PreferencesOut.of(session.preferences),
+            mounts=[
+                MountOut(kind=mount.kind.value, id=mount.id, revision=mount.revision, mounted_at=mount.mounted_at)
+                for mount in session.mounts
+            ],
+            from_session_id=session.from_session_id,
+            idle_for_seconds=session.idle_for_seconds,
             created_at=session.created_at,
             last_active_at=session.last_active_at,
             expires_at=session.expires_at,

@@ -34,8 +34,6 @@ class HandOff:
     state_bytes: int
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
-        if draft.run.input.command is not None:
-            return draft
         agent = self.agents.get(draft.run.agent)
         if agent is None:
             raise AgentNotFound(draft.run.agent, sorted(self.agents.all()))
