@@ -135,7 +135,8 @@ class _Reading:
         verb = verb_at(words, rules)
         is_procedure = role is UnitRole.PROCEDURE
         if not is_procedure and (
-            rules.request.begin_of(words) or (verb is None and rules.request_without_verb.begin_of(words))
+            rules.request.begin_of(words)
+            or (verb_at(words, rules, surely=True) is None and rules.request_without_verb.begin_of(words))
         ):
             self._ask(words, end, sentence)
             return
