@@ -6,6 +6,7 @@ from turnkeeper.agents.symbolic.guidance import promises
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.saying import in_words, plainly
 from turnkeeper.agents.symbolic.staged import as_found
+from turnkeeper.agents.symbolic.words import is_readable
 from turnkeeper.model.names import content_hash, name_key
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit, UnitQuery
 from turnkeeper.model.unit import Unit
@@ -33,7 +34,7 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     for old in _replaced(new, known):
         statements.append(Statement(text=replies["corrected"].format(what=_inside(in_words(old)))))
     if not statements:
-        return plainly(replies["nothing"], known=False)
+        return plainly(replies["nothing" if is_readable(task.seed.text) else "not_english"], known=False)
     return Solution(
         status=SolveStatus.SUCCESS, statements=tuple(statements), sources=tuple(sources), is_list=len(new) > 1
     )

@@ -31,6 +31,7 @@ from turnkeeper.ports.plugins import (
 SYMBOLIC = AgentId("symbolic")
 PLUGIN_NOT_TOLD = "knowledge_plugin_not_told"
 MOST_GUIDANCE = 20
+MOST_TOPICS = 50
 ANSWERED, NO_CONTEXT = "answered", "no-context"
 
 
@@ -92,7 +93,7 @@ class _TurnOfPlugins:
         )
         try:
             detection = await self._detect(root)
-            seeds = self._seeds(detection)
+            seeds = await self._seeds(detection)
             for seed in seeds:
                 root.begin_seed(seed)
             turn.remember(*detection.units)
@@ -145,16 +146,19 @@ class _TurnOfPlugins:
             return detection
         raise exhausted(PluginKind.SEED_DETECTOR, failures, self._turn.context)
 
-    def _seeds(self, detection: Detection) -> tuple[Seed, ...]:
+    async def _seeds(self, detection: Detection) -> tuple[Seed, ...]:
         """One for each question; a message that asks nothing is one by itself."""
         if not detection.asked:
             return (Seed(id="seed-1", text=self._turn.text.strip(), asks=False),)
         said = [message.content for message in reversed(self._turn.history) if message.role is Speaker.USER]
         told = [unit.content for unit in reversed(detection.units)]
+        topics = [unit.topic for unit in reversed(detection.units)]
+        if any(has_pronoun(text) for text in detection.asked):
+            topics += [unit.topic for unit in await self._turn.memory.newest(limit=MOST_TOPICS)]
         seeds = []
         for number, text in enumerate(detection.asked, start=1):
             earlier = [*detection.asked[: number - 1][::-1], *told, *said]
-            refers_to = antecedent(earlier) if has_pronoun(text) else None
+            refers_to = antecedent(earlier, topics) if has_pronoun(text) else None
             seeds.append(Seed(id=f"seed-{number}", text=text, acts=read_question(text).acts, refers_to=refers_to))
         return tuple(seeds)
 

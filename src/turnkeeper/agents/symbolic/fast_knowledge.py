@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from turnkeeper.agents.symbolic.question import read_question
 from turnkeeper.agents.symbolic.reference import put_in
 from turnkeeper.agents.symbolic.staged import as_found, still_true
-from turnkeeper.agents.symbolic.words import meanings_of, telling
+from turnkeeper.agents.symbolic.words import meanings_of, search_words, telling
 from turnkeeper.model.recall import FoundUnit, UnitQuery
 from turnkeeper.model.unit import ROLES_FOR_ACT, Act, Unit
 from turnkeeper.ports.plugins import (
@@ -37,7 +37,7 @@ class FastKnowledge:
     async def retrieve(self, seed: Seed, staged: Sequence[Unit], call: PluginCall) -> Retrieval:
         text = put_in(seed.text, seed.refers_to)
         acts = seed.acts or read_question(text).acts
-        found = await call.memory.search(UnitQuery(words=text, acts=acts, limit=MOST_FOUND))
+        found = await call.memory.search(UnitQuery(words=search_words(text), acts=acts, limit=MOST_FOUND))
         evidence = tuple([*as_found(staged), *still_true(found, staged)][:MOST_FOUND])
         enough = any(_fits(each, text, acts) for each in evidence)
         status = RetrievalStatus.SUCCESS if enough else RetrievalStatus.INSUFFICIENT

@@ -1,12 +1,15 @@
 """Small inference over triples: chains of relations that follow from what is known, each with its premises."""
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from turnkeeper.agents.symbolic.words import plural, singular
+from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.staged import as_found, still_true
+from turnkeeper.agents.symbolic.words import is_negated, plural, search_words, singular
 from turnkeeper.model.names import name_key
-from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
+from turnkeeper.model.recall import FoundUnit, UnitQuery
 from turnkeeper.model.unit import Relation, Unit
 from turnkeeper.ports.memory import Memory
 
@@ -14,6 +17,7 @@ TRANSITIVE = frozenset({Relation.PART_OF, Relation.INSTANCE_OF, Relation.DEPENDS
 MOST_HOPS = 5
 MOST_TRIPLES = 200
 PER_LOOK = 60
+PER_SEARCH = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,21 +37,38 @@ class Triples:
 
     def __init__(self, memory: Memory, staged: Iterable[Unit]) -> None:
         self._memory = memory
-        self._known: dict[str, FoundUnit] = {}
+        self._staged = tuple(staged)
+        self._known: dict[str, _Edge] = {}
         self._asked: set[str] = set()
-        for unit in staged:
-            self._add(FoundUnit(unit=unit, place=SESSION_PLACE, score=1.0))
+        for found in as_found(self._staged):
+            self._add(found)
 
     def _add(self, found: FoundUnit) -> None:
-        if found.unit.relation is not None and found.unit.is_evidence and len(self._known) < MOST_TRIPLES:
-            self._known.setdefault(found.unit.id, found)
+        edge = _edge_of(found)
+        if edge is not None and found.unit.is_evidence and len(self._known) < MOST_TRIPLES:
+            self._known.setdefault(found.unit.id, edge)
 
     async def look_up(self, names: Collection[str]) -> None:
+        """Units with a triple that has one of these names, and sentences that say what one of them is."""
         wanted = {form for name in names for form in forms_of(name)} - self._asked
-        if wanted and len(self._known) < MOST_TRIPLES:
-            self._asked |= wanted
-            for found in await self._memory.about(sorted(wanted), limit=PER_LOOK):
-                self._add(found)
+        if not wanted or len(self._known) >= MOST_TRIPLES:
+            return
+        self._asked |= wanted
+        found = [
+            *await self._memory.about(sorted(wanted), limit=PER_LOOK),
+            *await self._memory.search(UnitQuery(words=search_words(" ".join(names)), limit=PER_SEARCH)),
+        ]
+        for each in still_true(found, self._staged):
+            self._add(each)
+
+    def full_name(self, name: str) -> str:
+        """The one known name that begins or ends with this one, where nothing is known by exactly this one."""
+        key = one_form(name)
+        names = {one_form(end): end for edge in self._known.values() for end in (edge.subject, edge.object)}
+        if key in names or not key:
+            return name
+        longer = [end for known, end in names.items() if known.startswith(key + " ") or known.endswith(" " + key)]
+        return longer[0] if len(longer) == 1 else name
 
     def leading_from(
         self, name: str, relation: Relation, *, backwards: bool = False
@@ -55,12 +76,11 @@ class Triples:
         """Names at the other end of this relation, each with the unit that says so."""
         key = one_form(name)
         ends = []
-        for found in self._known.values():
-            unit = found.unit
-            if unit.relation is relation and unit.subject and unit.object:
-                here, there = (unit.object, unit.subject) if backwards else (unit.subject, unit.object)
+        for edge in self._known.values():
+            if edge.relation is relation:
+                here, there = (edge.object, edge.subject) if backwards else (edge.subject, edge.object)
                 if one_form(here) == key:
-                    ends.append((there, found))
+                    ends.append((there, edge.found))
         return ends
 
     async def related(self, name: str, relation: Relation, *, backwards: bool = False) -> list[Chain]:
@@ -69,9 +89,10 @@ class Triples:
         Transitive relations are followed; what is true of a kind is true of its instances. Seen backwards, what is
         true of a kind is true of its instances too, so instances of each name found are found as well.
         """
+        await self.look_up([name])
+        name = self.full_name(name)
         chains: dict[str, Chain] = {}
-        start = (name, (), False)
-        queue: deque[tuple[str, tuple[FoundUnit, ...], bool]] = deque([start])
+        queue: deque[tuple[str, tuple[FoundUnit, ...], bool]] = deque([(name, (), False)])
         seen = {(one_form(name), False)}
         while queue:
             here, premises, related = queue.popleft()
@@ -105,7 +126,7 @@ class Triples:
     async def chain(self, name: str, relation: Relation, target: str) -> Chain | None:
         """Why `name` is so related to `target`, if it follows. What is related to one of a kind is related to it."""
         related = await self.related(name, relation)
-        wanted = one_form(target)
+        wanted = one_form(self.full_name(target))
         for each in related:
             if one_form(each.name) == wanted:
                 return each
@@ -118,11 +139,42 @@ class Triples:
         return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Edge:
+    subject: str
+    relation: Relation
+    object: str
+    found: FoundUnit
+
+
+def _edge_of(found: FoundUnit) -> _Edge | None:
+    """The triple of a unit, or what a plain sentence without one says something is."""
+    unit = found.unit
+    if unit.subject and unit.relation and unit.object:
+        return _Edge(subject=unit.subject, relation=unit.relation, object=unit.object, found=found)
+    if unit.claim is None or is_negated(unit.claim) or unit.condition:
+        return None
+    said = re.fullmatch(speech().copula, unit.claim.strip(" .!"), re.IGNORECASE)
+    if said is None:
+        return None
+    return _Edge(subject=said["name"], relation=Relation.INSTANCE_OF, object=said["kind"], found=found)
+
+
 def one_form(name: str) -> str:
-    """The same for one and for many of a name."""
-    return singular(name_key(name))
+    """The same for one and for many of a name, and for all of them."""
+    first, _, rest = name_key(name).partition(" ")
+    key = name_key(rest) if rest and first in speech().questions["quantifiers"] else name_key(name)
+    return singular(key)
 
 
 def forms_of(name: str) -> set[str]:
-    key = name_key(name)
-    return {form for form in (key, singular(key), plural(singular(key))) if form}
+    key = one_form(name)
+    if not key:
+        return set()
+    many = plural(key)
+    return {
+        name_key(name),
+        key,
+        many,
+        *(f"{word} {form}" for word in speech().questions["quantifiers"] for form in (key, many)),
+    }

@@ -1,7 +1,7 @@
 """The words by which questions are understood and answered, kept as data: another language is another file."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,6 +21,24 @@ class RelationWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRule:
+    """One way to ask: as a whole question, by its beginning, by a pattern, or by naming all of a kind."""
+
+    kind: str
+    whole: frozenset[str] = frozenset()
+    phrases: tuple[str, ...] = ()
+    pattern: str | None = None
+    begins_with: str | None = None
+    about: tuple[str, ...] = ()
+    names: bool = False
+    first_person: bool = False
+    negated: bool = False
+
+    def is_begun_by(self, plain: str) -> bool:
+        return any(plain.startswith(phrase + " ") for phrase in self.phrases)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Speech:
     """One language as the agent needs it."""
 
@@ -30,6 +48,10 @@ class Speech:
     shortest_stem: int
     irregular: Mapping[str, str]
     questions: Mapping[str, tuple[str, ...]]
+    question_rules: tuple[QuestionRule, ...]
+    related: Mapping[str, str]
+    copula: str
+    define: str
     contractions: Mapping[str, str]
     small_talk: Mapping[str, frozenset[str]]
     relations: tuple[RelationWords, ...]
@@ -45,7 +67,8 @@ def speech(code: str = "en") -> Speech:
     folder = resources.files("turnkeeper.agents.symbolic").joinpath("languages")
     data = tomllib.loads(folder.joinpath(f"{code}.toml").read_text(encoding="utf-8"))
     questions = dict(data["questions"])
-    contractions = questions.pop("contractions")
+    contractions, related = questions.pop("contractions"), questions.pop("related")
+    copula, define = questions.pop("copula"), questions.pop("define")
     guidance = dict(data["guidance"])
     own_language = guidance.pop("own_language")
     words = dict(data["words"])
@@ -56,8 +79,22 @@ def speech(code: str = "en") -> Speech:
         endings=tuple((ending, instead) for ending, instead in data["stems"]["endings"]),
         shortest_stem=data["stems"]["shortest"],
         irregular=data["stems"]["irregular"],
-        # Longer phrases first, so that the most telling one is found.
-        questions={name: tuple(sorted(listed, key=len, reverse=True)) for name, listed in questions.items()},
+        # Longer phrases come first, so that the most telling one is found.
+        questions={name: _longest_first(listed) for name, listed in questions.items()},
+        question_rules=tuple(
+            QuestionRule(
+                **{
+                    **rule,
+                    "whole": frozenset(rule.get("whole", ())),
+                    "phrases": _longest_first(rule.get("phrases", ())),
+                    "about": tuple(rule.get("about", ())),
+                }
+            )
+            for rule in data["question"]
+        ),
+        related=related,
+        copula=copula,
+        define=define,
         contractions=contractions,
         small_talk={name: frozenset(listed) for name, listed in data["small_talk"].items()},
         relations=tuple(
@@ -72,3 +109,7 @@ def speech(code: str = "en") -> Speech:
         own_language=own_language,
         replies=data["replies"],
     )
+
+
+def _longest_first(listed: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(listed, key=len, reverse=True))

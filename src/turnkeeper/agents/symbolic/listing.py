@@ -16,6 +16,7 @@ from turnkeeper.ports.plugins import Solution, SolveStatus, Statement, Task
 
 MOST_LISTED = 12
 MOST_LOOKED_AT = 200
+MOST_OF_EACH = 3
 
 
 async def known_here(task: Task, memory: Memory) -> list[FoundUnit]:
@@ -38,12 +39,13 @@ async def list_what_is_known(task: Task, memory: Memory) -> Solution:
     )
 
 
-async def list_all(role: UnitRole, kind: QuestionKind, task: Task, memory: Memory) -> Solution | None:
+async def list_all(role: UnitRole, question: Question, task: Task, memory: Memory) -> Solution | None:
     """All units of the session with this role; of preferences, those for or those against."""
+    kind = question.kind
     known = [found for found in await known_here(task, memory) if found.unit.role is role]
     if kind is QuestionKind.PREFERENCES:
         known = [found for found in known if not is_negated(found.unit.content)]
-    elif kind is QuestionKind.DISLIKES:
+    elif kind is QuestionKind.DISLIKES or (kind is QuestionKind.CONSTRAINTS and is_negated(question.rest)):
         known = [found for found in known if is_negated(found.unit.content)]
     return saying(known[:MOST_LISTED], is_list=True) if known else None
 
@@ -82,12 +84,13 @@ async def list_comparison(question: Question, evidence: Evidence, memory: Memory
         if all(side <= meanings_of(match.found.unit) for side in sides) and match.found.unit.is_evidence
     ]
     comparing = [found for found in both if found.unit.role is UnitRole.COMPARISON]
-    if comparing or both:
-        return saying((comparing or both)[:3])
+    if comparing:
+        return saying(comparing[:MOST_OF_EACH])
     each: list[FoundUnit] = []
     for name, side in zip(question.others, sides, strict=True):
         found: Sequence[FoundUnit] = await memory.search(UnitQuery(words=name, limit=4))
-        each += [one for one in found if side <= meanings_of(one.unit) and one not in each][:3]
+        said = {one.unit.id for one in each}
+        each += [one for one in found if side <= meanings_of(one.unit) and one.unit.id not in said][:MOST_OF_EACH]
     if not each:
         return not_known([], question)
     return saying(each, lead=speech().replies["no_comparison"], is_list=True)

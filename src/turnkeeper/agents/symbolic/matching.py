@@ -15,6 +15,7 @@ MOST_ANSWERS = 3
 MOST_SPOKEN_OF = 8
 ENOUGH = 0.6
 CLOSE = 0.5
+USER = "user"
 _NUMBER = re.compile(r"\d")
 _CAPITAL = re.compile(r"\b[A-Z]\w+")
 
@@ -74,7 +75,9 @@ class Evidence:
         kinds = [match.found for match in own if _defines(match.found)]
         if kinds:
             return kinds[:MOST_ANSWERS]
-        return [match.found for match in own][:MOST_ANSWERS]
+        if own:
+            return [match.found for match in own][:MOST_ANSWERS]
+        return [match.found for match in self.matches if match.cover == 1 and match.focus > 0][:MOST_ANSWERS]
 
     def related(self) -> list[FoundUnit]:
         """Units about the same thing, though they do not answer."""
@@ -86,7 +89,8 @@ def _match(question: Question, found: FoundUnit) -> Match:
     unit = found.unit
     spoken = meanings_of(unit)
     wanted = question.words
-    topic = telling(unit.topic)
+    # "The user" is who asks, and is not named in a question.
+    topic = [word for word in telling(unit.topic) if word != USER]
     return Match(
         found=found,
         cover=sum(word in spoken for word in wanted) / len(wanted) if wanted else 0.0,
@@ -101,14 +105,15 @@ def _holds_answer(question: Question, found: FoundUnit) -> bool:
     in_text = set(words_of(text)) - set(words_of(question.rest))
     match question.kind:
         case QuestionKind.HOW_MANY:
-            return bool(_NUMBER.search(text)) or not words["numbers"].isdisjoint(words_of(text))
+            return bool(_NUMBER.search(text)) or not (words["numbers"] | words["times"]).isdisjoint(in_text)
         case QuestionKind.WHEN:
             return bool(_NUMBER.search(text)) or not words["times"].isdisjoint(in_text)
         case QuestionKind.WHERE:
             return not words["places"].isdisjoint(in_text)
         case QuestionKind.WHY:
-            explains = found.unit.role in (UnitRole.EXPLANATION, UnitRole.DIAGNOSTIC)
-            return not words["reasons"].isdisjoint(words_of(text)) or explains or found.unit.relation is Relation.CAUSES
+            explains = found.unit.role is UnitRole.EXPLANATION or found.unit.relation is Relation.CAUSES
+            said = f" {' '.join(words_of(text))} "
+            return explains or any(f" {reason} " in said for reason in words["reasons"])
         case QuestionKind.HOW:
             return found.unit.role in (UnitRole.PROCEDURE, UnitRole.CONSTRAINT, UnitRole.DESCRIPTION)
         case QuestionKind.WHO:

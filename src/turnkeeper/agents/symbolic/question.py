@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.language import QuestionRule, RelationWords, Speech, speech
 from turnkeeper.agents.symbolic.words import telling, words_of
 from turnkeeper.model.names import name_key
 from turnkeeper.model.unit import Act, Relation
@@ -50,30 +50,19 @@ ACTS_OF_KIND = {
     QuestionKind.WHO: (Act.IDENTIFY,),
 }
 
-_BY_FIRST_WORD = {
-    "who": QuestionKind.WHO,
-    "whom": QuestionKind.WHO,
-    "whose": QuestionKind.WHO,
-    "where": QuestionKind.WHERE,
-    "when": QuestionKind.WHEN,
-    "which": QuestionKind.WHICH,
-    "what": QuestionKind.WHAT,
-    "why": QuestionKind.WHY,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """`rest` is what follows the asking words. `name` is what it is about, `relation` what it asks of that name.
 
     `opening` is its first word. `backwards` asks for the subject of the relation instead of its object: "what uses
-    X" for "what does X use".
+    X" for "what does X use". `others` are the things that are compared.
     """
 
     text: str
     kind: QuestionKind
     rest: str
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
     opening: str = ""
     name: str | None = None
     relation: Relation | None = None
@@ -86,101 +75,42 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    plain = plain_form(text)
-    asked = _without_courtesy(plain)
-    kind, rest, name, relation, backwards, others = _read(asked)
-    return Question(
-        text=text,
-        kind=kind,
-        rest=rest,
-        words=tuple(telling(asked if kind is not QuestionKind.ABOUT else rest)),
-        opening=asked.partition(" ")[0],
-        name=name,
-        relation=relation,
-        backwards=backwards,
-        others=others,
-    )
+    """A question that fits no rule asks for something; a request fits none and has no question mark."""
+    rules = speech()
+    asked = _without_courtesy(plain_form(text), rules)
+    for rule in rules.question_rules:
+        if (question := _read_by(rule, text, asked, rules)) is not None:
+            return question
+    kind = QuestionKind.WHAT if text.rstrip().endswith("?") else QuestionKind.REQUEST
+    return Question(text=text, kind=kind, rest=asked, words=tuple(telling(asked)))
 
 
 def parts_of(text: str) -> tuple[str, ...]:
     """The questions that a compound one is made of: "who is A and where does she live"."""
-    splits = "|".join(map(re.escape, speech().questions["splits"]))
-    parts = re.split(rf",?\s+and\s+(?=(?:{splits})\b)", text.strip(), flags=re.IGNORECASE)
-    begins = re.compile(rf"(?:{splits}|{'|'.join(map(re.escape, speech().questions['yes_no']))})\b", re.IGNORECASE)
+    rules = speech().questions
+    splits, joint = "|".join(map(re.escape, rules["splits"])), re.escape(rules["and"][0])
+    parts = re.split(rf",?\s+{joint}\s+(?=(?:{splits})\b)", text.strip(), flags=re.IGNORECASE)
+    begins = re.compile(rf"(?:{splits}|{'|'.join(map(re.escape, rules['yes_no']))})\b", re.IGNORECASE)
     whole = len(parts) > 1 and all(begins.match(part) for part in parts)
     return tuple(part.rstrip(" ?,") + "?" for part in parts) if whole else ()
 
 
+def names_of(question: Question) -> tuple[str, ...]:
+    """The things that a question about several of them names, each as a question of its own."""
+    joint = re.escape(speech().questions["and"][0])
+    names = re.split(rf",\s*(?:{joint}\s+)?|\s+{joint}\s+", question.rest)
+    before = plain_form(question.text).removesuffix(question.rest)
+    return tuple(f"{before}{name}?" for name in names) if len(names) > 1 and before and all(names) else ()
+
+
 def plain_form(text: str) -> str:
     """Folded and spread out: no closing mark, no contractions, no lead-in."""
-    folded = _WHITE.sub(" ", text.casefold().replace("\u2019", "'")).strip(" .!?,;:\"'")
-    words = [speech().contractions.get(word, word) for word in folded.split(" ")]
-    while len(words) > 1 and words[0].strip(",") in speech().questions["lead_in"]:
+    rules = speech()
+    folded = _WHITE.sub(" ", text.casefold().replace("\u2019", "'")).strip(" .!?,;:\"'\u00bf\u00a1")
+    words = [rules.contractions.get(word, word) for word in folded.split(" ")]
+    while len(words) > 1 and words[0].strip(",") in rules.questions["lead_in"]:
         words = words[1:]
     return " ".join(words)
-
-
-def _without_courtesy(plain: str) -> str:
-    rest = after_phrase(plain, speech().questions["polite"])
-    if rest is None or after_phrase(plain, speech().questions["about"]) is not None:
-        return plain
-    first = rest.split(" ")[0] if rest else ""
-    if first in ("if", "whether"):
-        return rest.split(" ", 1)[1] if " " in rest else rest
-    # "Do you know the port" asks for the port.
-    return rest if first in _BY_FIRST_WORD or first == "how" else f"what is {rest}"
-
-
-def _read(
-    plain: str,
-) -> tuple[QuestionKind, str, str | None, Relation | None, bool, tuple[str, ...]]:
-    questions = speech().questions
-    for kind, group in (
-        (QuestionKind.SELF, "self"),
-        (QuestionKind.SOURCES, "sources"),
-        (QuestionKind.REMEMBERED, "remembered"),
-    ):
-        if plain in questions[group]:
-            return kind, "", None, None, False, ()
-    if (rest := after_phrase(plain, questions["about"])) is not None and rest:
-        return QuestionKind.ABOUT, rest, name_key(rest), None, False, ()
-    if (pair := _compared(plain)) is not None:
-        return QuestionKind.COMPARE, plain, None, None, False, pair
-    if (rest := after_phrase(plain, questions["why"])) is not None:
-        return QuestionKind.WHY, rest, None, None, False, ()
-    if (rest := after_phrase(plain, questions["how"])) is not None:
-        return QuestionKind.HOW, rest, None, None, False, ()
-    if (related := _related(plain)) is not None:
-        name, relation, backwards = related
-        return QuestionKind.RELATED, plain, name, relation, backwards, ()
-    if (rest := after_phrase(plain, questions["define"])) is not None and rest:
-        return QuestionKind.DEFINE, rest, name_key(rest.removesuffix(" mean")), None, False, ()
-    if match := re.fullmatch(r"what (?:does|do|did) (.+?) (?:mean|stand for)", plain):
-        return QuestionKind.DEFINE, match[1], name_key(match[1]), None, False, ()
-    if (listed := _listed(plain)) is not None:
-        return listed, plain, None, None, False, ()
-    words = plain.split(" ")
-    if plain.startswith(("how many ", "how much ")):
-        return QuestionKind.HOW_MANY, " ".join(words[2:]), None, None, False, ()
-    if plain.startswith(("how long", "how often", "how old", "how far", "how big", "how tall", "how fast", "how late")):
-        return QuestionKind.WHAT, " ".join(words[1:]), None, None, False, ()
-    if words[0] == "how":
-        return QuestionKind.HOW, " ".join(words[1:]), None, None, False, ()
-    if words[0] in questions["yes_no"] and len(words) > 1:
-        return QuestionKind.YES_NO, " ".join(words[1:]), None, None, False, ()
-    if match := re.fullmatch(r"(?:who|what) (?:is|are|was|were) (.+)", plain):
-        name = name_key(match[1])
-        who = QuestionKind.WHO if words[0] == "who" else QuestionKind.DEFINE
-        return who, match[1], name, None, False, ()
-    for place, word in enumerate(words[:3]):
-        # "In which city", "at what time": the asking word may stand behind a preposition.
-        if word in _BY_FIRST_WORD:
-            kind = _BY_FIRST_WORD[word]
-            rest = " ".join(words[place + 1 :])
-            if rest.split(" ")[0] in ("time", "day", "date", "year", "month"):
-                kind = QuestionKind.WHEN
-            return kind, rest, None, None, False, ()
-    return QuestionKind.REQUEST, plain, None, None, False, ()
 
 
 def after_phrase(plain: str, phrases: tuple[str, ...]) -> str | None:
@@ -193,71 +123,98 @@ def after_phrase(plain: str, phrases: tuple[str, ...]) -> str | None:
     return None
 
 
-def _compared(plain: str) -> tuple[str, ...] | None:
-    rest = after_phrase(plain, speech().questions["compare"])
-    if rest is None:
-        return None
-    if plain.startswith("how "):
-        match = re.fullmatch(r"(.+?) (?:compare|differ)(?:s|d)?(?: (?:to|with|from) (.+))?", rest)
-        if match is None:
-            return None
-        rest = match[1] if match[2] is None else f"{match[1]} and {match[2]}"
-    names = [name_key(name) for name in re.split(r"\s+(?:and|with|to|vs\.?|versus|against)\s+", rest)]
-    return tuple(names) if len(names) >= 2 and all(names) else None
-
-
-def _related(plain: str) -> tuple[str, Relation, bool] | None:
-    """Questions for one end of a relation, by its verb or its noun."""
-    be = r"(?:is|are|was|were)"
-    do = r"(?:does|do|did|can|will|must|should|would)"
-    wh = r"(?:what|who|which(?: \w+){0,2}?|what \w+?)"
-    for words in speech().relations:
-        for verbs, backwards in ((words.verbs, False), (words.whole_verbs, True)):
-            for verb in verbs:
-                if verb.startswith("be "):
-                    tail = re.escape(verb.removeprefix("be "))
-                    forward = rf"{wh} {be} (.+?) {tail}"
-                    inverse = rf"{wh} {be} {tail} (.+)"
-                else:
-                    forward = rf"{wh} {do} (.+?) {verb_forms(verb)}"
-                    inverse = rf"{wh} {verb_forms(verb)} (.+)"
-                if match := re.fullmatch(forward, plain):
-                    return name_key(match[1]), words.relation, backwards
-                if match := re.fullmatch(inverse, plain):
-                    return name_key(match[1]), words.relation, not backwards
-        for nouns, backwards in ((words.nouns, False), (words.whole_nouns, True)):
-            for noun in nouns:
-                if match := re.fullmatch(rf"what {be} (?:the |a |all the )?{re.escape(noun)} (.+)", plain):
-                    return name_key(match[1]), words.relation, backwards
-    return None
-
-
 def verb_forms(verb: str) -> str:
     """A verb as it may stand in a question: "depend on" also as "depends on"."""
     first, _, rest = verb.partition(" ")
     many = first.removesuffix("y") + "ies" if first.endswith("y") else first + "s"
-    forms = rf"(?:{first}|{many}|{first}ed|{first}d|{re.escape(first)}ing)"
+    forms = rf"(?:{first}|{many}|{first}ed|{first}d|{first}ing)"
     return f"{forms} {re.escape(rest)}" if rest else forms
 
 
-def _listed(plain: str) -> QuestionKind | None:
-    """Questions for all of a kind: what are the rules, what do I like."""
-    questions = speech().questions
-    about = telling(plain)
-    if not about:
+def _without_courtesy(plain: str, rules: Speech) -> str:
+    rest = after_phrase(plain, rules.questions["polite"])
+    if not rest or any(rule.is_begun_by(plain) for rule in rules.question_rules if rule.kind == QuestionKind.ABOUT):
+        return plain
+    if any(plain in rule.whole for rule in rules.question_rules):
+        return plain
+    first, _, behind = rest.partition(" ")
+    if first in rules.questions["joins"]:
+        return behind
+    if first in rules.questions["works"]:
+        return plain
+    # "Do you know the port" asks for the port.
+    begins = first in rules.questions["begins"] or first in rules.questions["yes_no"]
+    return rest if begins else f"{rules.define} {rest}"
+
+
+def _read_by(rule: QuestionRule, text: str, asked: str, rules: Speech) -> Question | None:
+    kind = QuestionKind(rule.kind)
+    opening = asked.partition(" ")[0]
+    if kind is QuestionKind.RELATED:
+        return _related(text, asked, rules)
+    if asked in rule.whole:
+        return Question(text=text, kind=kind, rest="")
+    if rule.begins_with and opening in rules.questions[rule.begins_with] and asked != opening:
+        rest = asked.partition(" ")[2]
+        return Question(text=text, kind=kind, rest=rest, words=tuple(telling(rest)), opening=opening)
+    if rule.about and _asks_for_all(rule, asked, rules):
+        return Question(text=text, kind=kind, rest=asked, words=tuple(telling(asked)))
+    if rule.pattern and (match := re.fullmatch(rule.pattern, asked)):
+        found = match.groupdict()
+        others = tuple(name_key(found[side]) for side in ("a", "b") if side in found)
+        name = name_key(found["name"]) if "name" in found else None
+        rest = found.get("name") or asked
+        return Question(text=text, kind=kind, rest=rest, words=tuple(telling(rest)), name=name, others=others)
+    rest_of_phrase = after_phrase(asked, rule.phrases)
+    if rest_of_phrase is None or (rule.names and not rest_of_phrase):
         return None
-    from_question = set(words_of(plain))
-    for kind, group in (
-        (QuestionKind.CONSTRAINTS, "all_constraints"),
-        (QuestionKind.PROBLEMS, "all_problems"),
+    name = name_key(rest_of_phrase) if rule.names else None
+    words = tuple(telling(rest_of_phrase)) or tuple(telling(asked))
+    return Question(text=text, kind=kind, rest=rest_of_phrase, words=words, opening=opening, name=name)
+
+
+def _asks_for_all(rule: QuestionRule, asked: str, rules: Speech) -> bool:
+    """Whether the question names nothing but such a kind: what are the rules, what do I like."""
+    about, said = telling(asked), set(words_of(asked))
+    if (
+        len(about) != 1
+        or about[0] not in telling(" ".join(rule.about))
+        or asked.partition(" ")[0] in rules.questions["yes_no"]
     ):
-        if len(about) == 1 and about[0] in set(telling(" ".join(questions[group]))):
-            return kind
-    if from_question & {"i", "we", "my", "our"} and len(about) == 1:
-        dislikes = set(telling(" ".join(questions["all_dislikes"])))
-        likes = set(telling(" ".join(questions["all_preferences"])))
-        if about[0] in dislikes or (about[0] in likes and from_question & speech().words["negations"]):
-            return QuestionKind.DISLIKES
-        if about[0] in likes and plain.split(" ")[0] not in questions["yes_no"]:
-            return QuestionKind.PREFERENCES
+        return False
+    if rule.first_person and said.isdisjoint(rules.questions["first_person"]):
+        return False
+    return not rule.negated or not said.isdisjoint(rules.words["negations"])
+
+
+def _related(text: str, asked: str, rules: Speech) -> Question | None:
+    """Questions for one end of a relation, by its verb or its noun."""
+    for words in rules.relations:
+        for pattern, backwards in _patterns_of(words, rules):
+            if match := re.fullmatch(pattern, asked):
+                return Question(
+                    text=text,
+                    kind=QuestionKind.RELATED,
+                    rest=asked,
+                    words=tuple(telling(asked)),
+                    name=name_key(match["name"]),
+                    relation=words.relation,
+                    backwards=backwards,
+                )
     return None
+
+
+def _patterns_of(words: RelationWords, rules: Speech) -> list[tuple[str, bool]]:
+    patterns = []
+    for verbs, turned in ((words.verbs, False), (words.whole_verbs, True)):
+        for verb in verbs:
+            form = "_be" if verb.startswith("be ") else ""
+            said = {"{be}": re.escape(verb.removeprefix("be ")), "{verb}": verb_forms(verb)}
+            for side, backwards in (("forward", turned), ("backward", not turned)):
+                pattern = rules.related[side + form]
+                for mark, instead in said.items():
+                    pattern = pattern.replace(mark, instead)
+                patterns.append((pattern, backwards))
+    for nouns, turned in ((words.nouns, False), (words.whole_nouns, True)):
+        patterns += [(rules.related["by_noun"].replace("{noun}", re.escape(noun)), turned) for noun in nouns]
+    return patterns

@@ -1,14 +1,16 @@
 """What "it" and "they" stand for: the last thing that was named before."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import QuestionKind, read_question
-from turnkeeper.agents.symbolic.words import telling, words_of
+from turnkeeper.agents.symbolic.words import meanings_in, telling, words_of
 
+USER = "user"
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
-_FIRST_NAME = re.compile(r"^[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
+_FIRSTUSER = "user"
+_NAME = re.compile(r"^[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
 _NOUN = re.compile(
     r"\b(?:the|our|my|a|an)\s+((?:[\w-]+\s+){0,2}?[\w-]+)(?=\s+(?:is|are|was|were|has|have|does|must|can|runs?|uses?|needs?)\b|[.,?!]|$)",
     re.I,
@@ -20,10 +22,12 @@ def has_pronoun(text: str) -> bool:
     return any(word in pronouns for word in words_of(text))
 
 
-def antecedent(said: Iterable[str]) -> str | None:
-    """The name that was spoken of last; `said` comes newest first."""
+def antecedent(said: Iterable[str], topics: Sequence[str] = ()) -> str | None:
+    """The name that was spoken of last; `said` and `topics` of known units come newest first."""
     for text in said:
-        if name := _named_in(text):
+        words = meanings_in(text)
+        known = (topic for topic in topics if USER not in words_of(topic) and meanings_in(topic) <= words)
+        if name := next(known, None) or _named_in(text):
             return name
     return None
 

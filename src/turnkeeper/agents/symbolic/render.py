@@ -105,11 +105,11 @@ def _as_text(answered: Answered, shape: Shape, marks: Marks) -> str:
     # A lead-in rests on nothing and stays in front of the list.
     leads = [text for text, each in zip(said, _kept(solution, shape), strict=True) if not each.rests_on]
     items = [text for text, each in zip(said, _kept(solution, shape), strict=True) if each.rests_on]
-    if shape.form is Form.BULLETS and not items:
+    if shape.form is Form.BULLETS and not items and len(said) > 1:
         return "\n".join(f"- {text}" for text in said)
     if (solution.is_list or shape.form is Form.BULLETS) and len(items or said) > 1:
         return "\n".join([*leads[:1], *(f"- {text}" for text in items or said[1:]), *(leads[1:] if items else [])])
-    if shape.form is Form.BULLETS:
+    if shape.form is Form.BULLETS and items:
         return "\n".join([*leads, *(f"- {text}" for text in items)])
     return " ".join(said)
 

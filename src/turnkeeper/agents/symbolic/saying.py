@@ -4,12 +4,16 @@ from collections.abc import Sequence
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import Question, QuestionKind
-from turnkeeper.agents.symbolic.words import said_back, sentence
+from turnkeeper.agents.symbolic.words import is_readable, said_back, sentence, words_of
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
 
 MOST_RELATED = 3
-UNKNOWN_BUT = {QuestionKind.WHY: "unknown_reason", QuestionKind.YES_NO: "unknown_whether_but"}
+UNKNOWN_BUT = {
+    QuestionKind.WHY: "unknown_reason",
+    QuestionKind.YES_NO: "unknown_whether_but",
+    QuestionKind.DEFINE: "unknown_what_but",
+}
 
 
 def plainly(text: str, *, known: bool = True) -> Solution:
@@ -36,9 +40,24 @@ def in_words(found: FoundUnit) -> str:
     """What the unit says, as a sentence to the user. Who is "I" in a source is not the user."""
     unit = found.unit
     content = unit.content
+    content = _without_pronoun(content, unit.topic)
     if unit.condition and unit.condition.casefold() not in content.casefold():
         content = f"{content.rstrip('.')} ({unit.condition})"
     return sentence(said_back(content) if found.place == SESSION_PLACE else content)
+
+
+def _without_pronoun(content: str, topic: str) -> str:
+    """A sentence that begins with "it" says instead what it is about; it was clear only where it was said."""
+    first, _, rest = content.partition(" ")
+    words = speech().words
+    if first.casefold() not in words["subject_pronouns"] or set(words_of(topic)) <= {*words_of(content), "user"}:
+        return content
+    names = (
+        topic
+        if words_of(topic)[0] in words["determiners"] or not topic.islower()
+        else f"{speech().replies['the']} {topic}"
+    )
+    return f"{names} {rest}"
 
 
 def not_known(related: Sequence[FoundUnit], question: Question) -> Solution:
@@ -53,6 +72,8 @@ def not_known(related: Sequence[FoundUnit], question: Question) -> Solution:
             sources=tuple(related),
             is_list=len(related) > 1,
         )
+    if not is_readable(question.text):
+        return plainly(replies["not_english"], known=False)
     if question.kind is QuestionKind.YES_NO:
         return plainly(replies["unknown_whether"], known=False)
     if question.kind in (QuestionKind.ABOUT, QuestionKind.DEFINE, QuestionKind.WHO) and question.name:

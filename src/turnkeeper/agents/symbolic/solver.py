@@ -5,7 +5,7 @@ from turnkeeper.agents.symbolic.inference import Triples
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.listing import list_all, list_comparison, list_related, list_what_is_known
 from turnkeeper.agents.symbolic.matching import Evidence
-from turnkeeper.agents.symbolic.question import Question, QuestionKind, parts_of, read_question
+from turnkeeper.agents.symbolic.question import Question, QuestionKind, names_of, parts_of, read_question
 from turnkeeper.agents.symbolic.reference import put_in
 from turnkeeper.agents.symbolic.saying import not_known, plainly, saying
 from turnkeeper.agents.symbolic.small_talk import small_talk
@@ -30,6 +30,10 @@ LISTS = {
 }
 
 
+OF_THE_TALK = (QuestionKind.SELF, QuestionKind.SOURCES, QuestionKind.REMEMBERED)
+"""Questions about the conversation itself, in which "that" is nothing that was named."""
+
+
 class SymbolicSolver:
     descriptor = PluginDescriptor(
         id="gs-symbolic",
@@ -44,11 +48,21 @@ class SymbolicSolver:
             return plainly(said)
         if not task.seed.asks:
             return await acknowledge(task, call.memory)
+        if (question := read_question(task.seed.text)).kind in OF_THE_TALK:
+            return await _answer(question, task, call)
         text = put_in(task.seed.text, task.seed.refers_to)
-        parts = parts_of(text)
+        question = read_question(text)
+        parts = parts_of(text) or _several(question, task)
         if parts and call.depth < call.context.budget.limits.depth:
             return Solution(status=SolveStatus.NEEDS_DECOMPOSITION, questions=parts)
-        return await _answer(read_question(text), task, call)
+        return await _answer(question, task, call)
+
+
+def _several(question: Question, task: Task) -> tuple[str, ...]:
+    """Several things that are asked about at once, unless something is known about all of them together."""
+    if question.kind is not QuestionKind.ABOUT or Evidence(question, task.evidence).speaking_of_all():
+        return ()
+    return names_of(question)
 
 
 async def _answer(question: Question, task: Task, call: PluginCall) -> Solution:
@@ -63,7 +77,7 @@ async def _answer(question: Question, task: Task, call: PluginCall) -> Solution:
         case QuestionKind.REMEMBERED:
             return await list_what_is_known(task, call.memory)
         case QuestionKind.YES_NO:
-            return await decide(question, evidence, triples)
+            return await decide(question, evidence, triples, call.memory)
         case QuestionKind.COMPARE:
             return await list_comparison(question, evidence, call.memory)
         case QuestionKind.RELATED:
@@ -74,7 +88,7 @@ async def _answer(question: Question, task: Task, call: PluginCall) -> Solution:
         case QuestionKind.DEFINE | QuestionKind.WHO if question.name is not None:
             return _definition(question, evidence)
         case kind if kind in LISTS:
-            listed = await list_all(LISTS[kind], question.kind, task, call.memory)
+            listed = await list_all(LISTS[kind], question, task, call.memory)
             return listed or _best(question, evidence)
         case QuestionKind.REQUEST:
             best = _best(question, evidence)
@@ -98,7 +112,11 @@ def _about(question: Question, evidence: Evidence) -> Solution:
 def _definition(question: Question, evidence: Evidence) -> Solution:
     """What something is: the units that define it, else those that speak of it."""
     defining = evidence.defining()
-    return saying(defining) if defining else _best(question, evidence)
+    if defining:
+        return saying(defining)
+    if question.kind is QuestionKind.DEFINE:
+        return not_known(evidence.related(), question)
+    return _best(question, evidence)
 
 
 def _cannot(question: Question, evidence: Evidence) -> Solution:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.model.unit import Unit
 
+LONG_ENOUGH_TO_TELL = 4
 _WORD = re.compile(r"\w+(?:[-'\u2019.]\w+)*")
 
 
@@ -61,12 +62,27 @@ def telling(text: str) -> list[str]:
     return list(dict.fromkeys(meaning(word) for word in words_of(text) if word not in asking))
 
 
+def search_words(text: str) -> str:
+    """What to search by: the words without possessives, and those that mean much the same."""
+    words = [word.removesuffix("'s").removesuffix("'") for word in words_of(text)]
+    alike = {stem(each): group for group in speech().alike for each in group}
+    asking = speech().words["asking"]
+    more = [other for word in words if word not in asking for other in sorted(alike.get(stem(word), ()))]
+    return " ".join(dict.fromkeys([*words, *more]))
+
+
 def share_a_word(text: str, unit: Unit) -> bool:
     return not meanings_of(unit).isdisjoint(telling(text))
 
 
 def meanings_of(unit: Unit) -> set[str]:
     return meanings_in(f"{unit.topic} {unit.content} {unit.more}")
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text of some length holds a word that every longer text of our language holds."""
+    words = words_of(text)
+    return len(words) < LONG_ENOUGH_TO_TELL or not speech().words["asking"].isdisjoint(words)
 
 
 def is_negated(text: str) -> bool:
