@@ -51,6 +51,7 @@ class Speech:
     question_rules: tuple[QuestionRule, ...]
     related: Mapping[str, str]
     copula: str
+    noun: str
     define: str
     contractions: Mapping[str, str]
     small_talk: Mapping[str, frozenset[str]]
@@ -68,7 +69,7 @@ def speech(code: str = "en") -> Speech:
     data = tomllib.loads(folder.joinpath(f"{code}.toml").read_text(encoding="utf-8"))
     questions = dict(data["questions"])
     contractions, related = questions.pop("contractions"), questions.pop("related")
-    copula, define = questions.pop("copula"), questions.pop("define")
+    copula, noun, define = (questions.pop(name) for name in ("copula", "noun", "define"))
     guidance = dict(data["guidance"])
     own_language = guidance.pop("own_language")
     words = dict(data["words"])
@@ -94,6 +95,7 @@ def speech(code: str = "en") -> Speech:
         ),
         related=related,
         copula=copula,
+        noun=noun,
         define=define,
         contractions=contractions,
         small_talk={name: frozenset(listed) for name, listed in data["small_talk"].items()},

@@ -9,12 +9,7 @@ from turnkeeper.agents.symbolic.words import meanings_in, telling, words_of
 
 USER = "user"
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
-_FIRSTUSER = "user"
-_NAME = re.compile(r"^[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
-_NOUN = re.compile(
-    r"\b(?:the|our|my|a|an)\s+((?:[\w-]+\s+){0,2}?[\w-]+)(?=\s+(?:is|are|was|were|has|have|does|must|can|runs?|uses?|needs?)\b|[.,?!]|$)",
-    re.I,
-)
+_FIRST_NAME = re.compile(r"^[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
 
 
 def has_pronoun(text: str) -> bool:
@@ -42,7 +37,9 @@ def _named_in(text: str) -> str | None:
     first = _FIRST_NAME.match(text)
     if first and first[0].casefold() not in asking and (" " in first[0] or not names) and telling(first[0]):
         names.insert(0, first[0])
-    nouns = [found[1] for found in _NOUN.finditer(text) if found[1].casefold() not in pronouns]
+    nouns = [
+        found[1] for found in re.finditer(speech().noun, text, re.IGNORECASE) if found[1].casefold() not in pronouns
+    ]
     return next(iter([*names[:1], *nouns]), None)
 
 
