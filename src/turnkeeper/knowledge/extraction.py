@@ -18,6 +18,7 @@ MOST_UNITS = 50
 MOST_WORDS = 120
 _MOST_LEAD_INS = 6
 _SHORTEST_FRAGMENT = 2
+_LONGEST_EXCLAMATION = 5
 _SHORTEST_WITHOUT_VERB = 5
 _QUOTES = "\"'(\u201c\u2018"
 
@@ -118,7 +119,7 @@ class _Reading:
     def _read_clause(self, words: Words, end: int, sentence: Sentence, *, mark: str, announced: bool) -> None:
         rules = self.rules
         words, _ = _without_lead_ins(_without_last_marks(words), rules)
-        if not len(words) or rules.idle.begin_of(words):
+        if not len(words) or rules.idle.begin_of(words) or self._is_exclamation(words, mark):
             return
         if self._is_guidance(words) and not self._is_question(words, mark):
             self._keep_guidance(words, end, announced)
@@ -148,9 +149,13 @@ class _Reading:
             return
         self._keep(words, end, role, announced=announced)
 
+    def _is_exclamation(self, words: Words, mark: str) -> bool:
+        """"That was quick!" is a reaction, and says nothing that could be used later."""
+        return mark == "!" and len(words) <= _LONGEST_EXCLAMATION and words[0] in self.rules.words("pointer")
+
     def _is_fragment_to_keep(self, words: Words, role: UnitRole, mark: str) -> bool:
         """A rule or a list may do without a verb; so may a whole sentence whose verb is unknown to us."""
-        if role in (UnitRole.CONSTRAINT, UnitRole.DEFINITION) and len(words) >= _SHORTEST_FRAGMENT:
+        if role in (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION) and len(words) >= _SHORTEST_FRAGMENT:
             return True
         if words[0] not in self.rules.words("determiner"):
             return False
