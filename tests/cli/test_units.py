@@ -141,6 +141,20 @@ def test_a_file_that_is_no_text_is_said_in_one_line(
     assert told in refused.stderr
 
 
+def test_who_reads_only_the_beginning_is_told_no_error(file: Path) -> None:
+    file.write_text(FROM_THE_PAGE + f'@k9 set $k1 textBody "{"a" * 1_000_000}"\n', encoding="utf-8")
+    process = subprocess.Popen(
+        [*COMMAND, "units", "format", str(file)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+
+    process.stdout.read(10)
+    process.stdout.close()
+    _, complained = process.communicate(timeout=60)
+
+    assert (process.returncode, complained) == (0, b"")
+
+
 def test_a_folder_is_no_file_of_units(tmp_path: Path) -> None:
     refused = turnkeeper("units", "check", str(tmp_path))
 

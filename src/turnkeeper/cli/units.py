@@ -22,7 +22,7 @@ def check_file(file: str, *, kind: str) -> int:
     except CannotRead as error:
         return complain(str(error))
     except UnitTextInvalid as error:
-        print(_faults_of(error, file))
+        _put_out(f"{_faults_of(error, file)}\n")
         return 1
     print(f"{_shown(file)}: {_counted(document)}.")
     return 0
@@ -102,12 +102,16 @@ def _shown(file: str) -> str:
 
 
 def _put_out(text: str) -> None:
-    if sys.stdout.isatty():
-        sys.stdout.write(harmless(text))
-    else:
-        # Bytes, so that neither a locale nor a platform changes a letter or the end of a line.
-        sys.stdout.buffer.write(text.encode())
-    sys.stdout.flush()
+    try:
+        if sys.stdout.isatty():
+            sys.stdout.write(harmless(text))
+        else:
+            # Bytes, so that neither a locale nor a platform changes a letter or the end of a line.
+            sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has seen enough, such as `head`. What is left must not be tried again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _replace(path: Path, text: str) -> None:
