@@ -409,9 +409,14 @@ class Turnkeeper:
     ) -> Sequence[Session]:
         """Newest first: one's own, or all of the tenant's for its owner and admins."""
         owner = None if principal.sees_whole_tenant else principal.user
-        return await self._store.sessions.list(
+        found = await self._store.sessions.list(
             principal.tenant, owner=owner, before=None if before is None else SessionId(before), limit=limit
         )
+        now = self._clock.now()
+        return [
+            await self._expire(session.tenant, session.id) if session.is_idle_too_long(now) else session
+            for session in found
+        ]
 
     async def messages(
         self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100

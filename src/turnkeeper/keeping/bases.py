@@ -170,8 +170,8 @@ class Bases:
         trace_id: str | None = None,
     ) -> Session:
         """Let a session use a base as it is now. Mounting it again brings it up to date."""
-        base = await self.get(base_id, principal=principal)
         session = await self._session_of(session_id, principal=principal)
+        base = await self.get(base_id, principal=principal)
         others = tuple(mount for mount in session.mounts if mount.id != base.id)
         if len(others) >= self._settings.mounts:
             raise _invalid(

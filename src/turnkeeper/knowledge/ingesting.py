@@ -112,7 +112,7 @@ def _units_of_chunk(chunk: Chunk, extractor: Extractor) -> Iterator[Unit]:
 
 
 def _units_of_sentence(chunk: Chunk, sentence: str, extractor: Extractor) -> Iterator[Unit]:
-    """What the extractor reads in it; a sentence that tells it nothing is still worth finding again."""
+    """What the extractor reads in it; what it makes nothing of is still worth finding again, but for questions."""
     read = extractor.extract(sentence)
     evidence = [unit for unit in read.units if unit.is_evidence]
     for unit in evidence:
@@ -125,7 +125,7 @@ def _units_of_sentence(chunk: Chunk, sentence: str, extractor: Extractor) -> Ite
             chunk_type=chunk.kind,
             section_title=chunk.heading,
         )
-    if not evidence and sentence and any(letter.isalnum() for letter in sentence):
+    if not evidence and not read.asked and any(letter.isalnum() for letter in sentence):
         yield _unit(chunk, sentence, UnitRole.DESCRIPTION, topic=chunk.heading)
 
 
