@@ -104,10 +104,8 @@ def _holds_answer(question: Question, found: FoundUnit) -> bool:
     words, text = speech().words, found.unit.content
     in_text = set(words_of(text)) - set(words_of(question.rest))
     match question.kind:
-        case QuestionKind.HOW_MANY:
+        case QuestionKind.HOW_MANY | QuestionKind.WHEN:
             return bool(_NUMBER.search(text)) or not (words["numbers"] | words["times"]).isdisjoint(in_text)
-        case QuestionKind.WHEN:
-            return bool(_NUMBER.search(text)) or not words["times"].isdisjoint(in_text)
         case QuestionKind.WHERE:
             return not words["places"].isdisjoint(in_text)
         case QuestionKind.WHY:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import QuestionKind, read_question
-from turnkeeper.agents.symbolic.words import meanings_in, telling, words_of
+from turnkeeper.agents.symbolic.words import meaning, meanings_in, telling, words_of
 
 USER = "user"
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w-]*(?:\s+[A-Z][\w-]*)*")
@@ -21,7 +21,10 @@ def antecedent(said: Iterable[str], topics: Sequence[str] = ()) -> str | None:
     """The name that was spoken of last; `said` and `topics` of known units come newest first."""
     for text in said:
         words = meanings_in(text)
-        known = (topic for topic in topics if USER not in words_of(topic) and meanings_in(topic) <= words)
+        # The last word of a topic is what it is called for short.
+        known = (
+            topic for topic in topics if USER not in words_of(topic) and meaning(topic.split()[-1].casefold()) in words
+        )
         if name := next(known, None) or _named_in(text):
             return name
     return None
