@@ -157,7 +157,8 @@ class _Reading:
         """A rule or a list may do without a verb; so may a whole sentence whose verb is unknown to us."""
         if role in (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION) and len(words) >= _SHORTEST_FRAGMENT:
             return True
-        if words[0] not in self.rules.words("determiner"):
+        names_something = words.is_capital(0) and words[1] not in self.rules.before_noun | self.rules.words("object")
+        if words[0] not in self.rules.words("determiner") and not names_something:
             return False
         has_label = any(words[index] == ":" for index in range(1, min(len(words) - 1, _SHORTEST_WITHOUT_VERB)))
         return has_label or (mark == "." and len(words) >= _SHORTEST_WITHOUT_VERB)

@@ -40,7 +40,8 @@ def _is_verb(words: Words, index: int, grammar: Grammar) -> bool:
     word, before, behind = words[index], words[index - 1] if index else "", words[index + 1]
     if word == grammar.possessive:
         return _is_copula(words, index, grammar)
-    if not index or before in grammar.before_noun or before == grammar.possessive:
+    points = index == 1 and before in grammar.words("pointer")
+    if not index or (before in grammar.before_noun and not points) or before == grammar.possessive:
         # "The can", "in May", "at work", "to run": here even a word that looks like a verb is none.
         return bool(index) and word in grammar.words("copula")
     if word in grammar.finite:
