@@ -1,6 +1,6 @@
 """The agent `symbolic`: reads a message, remembers what it says, and answers what it asks through plugins."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 
 from turnkeeper.agents.symbolic.choice import Choice, choice_for
@@ -84,7 +84,6 @@ class _TurnOfPlugins:
             model=explicit.model or preferred.model,
         )
         self._trail = Trail(turn.notes)
-        self._models: set[str] = set()
 
     async def answer(self) -> str:
         turn, limits = self._turn, self._turn.context.budget.limits
@@ -114,7 +113,7 @@ class _TurnOfPlugins:
         turn.notes.answered(
             ANSWERED if rendered.is_known else NO_CONTEXT,
             document=rendered.document,
-            model=", ".join(sorted(self._models)) or None,
+            model=_model_of(answers) or detection.model,
             level=self._level.number,
         )
         return rendered.text
@@ -141,8 +140,6 @@ class _TurnOfPlugins:
                 failures.append(PluginUnusable(id, DetectionStatus.UNSUPPORTED))
                 continue
             self._turn.notes.ran(PluginKind.SEED_DETECTOR, id)
-            if detection.model:
-                self._models.add(detection.model)
             return detection
         raise exhausted(PluginKind.SEED_DETECTOR, failures, self._turn.context)
 
@@ -233,6 +230,15 @@ async def _tell_knowledge(plugins: PluginRegistry, event: KnowledgeEvent) -> lis
         except Exception:
             deaf.append(id)
     return deaf
+
+
+def _model_of(answers: Sequence[Answered]) -> str | None:
+    """Who wrote the answer, where a model did; it becomes what the session would rather use."""
+    for each in answers:
+        model = each.solution.model if each.solution else _model_of(each.parts)
+        if model:
+            return model
+    return None
 
 
 def _tell_detection(detection: Detection) -> Told:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import Question, QuestionKind
-from turnkeeper.agents.symbolic.words import meaning, meanings_in, meanings_of, telling, words_of
+from turnkeeper.agents.symbolic.words import meaning, meanings_in, meanings_of, stem, telling, words_of
 from turnkeeper.model.names import name_key
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.model.unit import Relation, UnitRole
@@ -105,7 +105,8 @@ def _holds_answer(question: Question, found: FoundUnit) -> bool:
     in_text = set(words_of(text)) - set(words_of(question.rest))
     match question.kind:
         case QuestionKind.HOW_MANY | QuestionKind.WHEN:
-            return bool(_NUMBER.search(text)) or not (words["numbers"] | words["times"]).isdisjoint(in_text)
+            spans = {stem(word) for group in ("numbers", "times") for word in words[group]}
+            return bool(_NUMBER.search(text)) or not spans.isdisjoint(map(stem, in_text))
         case QuestionKind.WHERE:
             return not words["places"].isdisjoint(in_text)
         case QuestionKind.WHY:
