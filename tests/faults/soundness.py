@@ -5,7 +5,10 @@ from typing import Any
 from tests.eventually import eventually
 from turnkeeper import Settings, Turnkeeper
 from turnkeeper.keeper import LOCAL
+from turnkeeper.model.knowledge_base import KnowledgeBase
 from turnkeeper.model.run import RunStatus
+from turnkeeper.model.unit import PhaseScope, UnitStatus
+from turnkeeper.ports.units import UnitView
 
 AFTERWARDS = {"lease_seconds": 0.6, "renew_seconds": 0.2, "sweep_seconds": 0.05, "grace_seconds": 2.0, "pool_size": 8}
 
@@ -17,10 +20,12 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
         keeper.agent("counter")(_still_counts)
         keeper.agent("held")(_still_counts)
         keeper.agent("retried")(_still_counts)
-        for name in ("failing", "asking", "talking", "patient", "endless", "blocking"):
+        for name in ("failing", "asking", "talking", "patient", "endless", "blocking", "noting"):
             keeper.agent(name)(_still_counts)
         for session in await keeper.sessions():
             await _check_session(keeper, session.id)
+        for base in await keeper.bases.list():
+            await _check_base(keeper, base)
         await _check_told(keeper, told)
         verdict = await keeper.verify_audit()
         assert verdict.holds, verdict.faults
@@ -43,21 +48,47 @@ async def _check_session(keeper: Turnkeeper, session_id: str) -> None:
         assert run.status is RunStatus.WAITING or await keeper.explanation(run.id) is not None, run
     session = await keeper.session(session_id)
     turns = [run.turn for run in runs if run.turn is not None]
-    resets = sum(1 for frame in await _feed(keeper, session_id) if frame == "session.reset")
+    reset_by = [run_id for type, run_id in await _feed(keeper, session_id) if type == "session.reset"]
+    resets = len(reset_by)
+    commands = [run for run in runs if run.status is RunStatus.COMPLETED and run.turn is None]
+    changed_units = [run for run in commands if run.id not in reset_by]
+    taken_over = int(session.from_session_id is not None)
     assert sorted(turns) == list(range(1, session.turns + 1))
-    assert session.revision == session.turns + resets
+    assert session.revision == session.turns + resets + len(changed_units) + taken_over
+    await _check_units(keeper, session_id)
     assert session.epoch.number == 1 + resets
     messages = await keeper.messages(session_id, limit=1000)
     assert [message.seq for message in messages] == list(range(1, len(messages) + 1))
     by_turn: dict[int, list[str]] = {}
     for message in messages:
         by_turn.setdefault(message.turn, []).append(message.role.value)
-    assert sorted(by_turn) == list(range(1, session.turns + 1))
+    assert sorted(by_turn) == list(range(1 - taken_over, session.turns + 1))
     assert all(roles[0] == "user" for roles in by_turn.values())
     if not session.status.is_terminal:
         # Nothing is stuck: the next message works.
         next_one = await keeper.chat("are you there?", session_id=session_id, agent="counter")
         assert next_one.turn == session.turns + 1
+
+
+async def _check_units(keeper: Turnkeeper, session_id: str) -> None:
+    """What is committed can be found, and nothing else; what was superseded names what took its place."""
+    session = await keeper.session(session_id)
+    listed = {kept.id: kept for _, kept in await keeper.units.list(session_id, all_epochs=True, limit=1000)}
+    for kept in listed.values():
+        assert kept.superseded_by in listed if kept.status is UnitStatus.SUPERSEDED else True
+    committed = {id for id, kept in listed.items() if kept.status is UnitStatus.COMMITTED and kept.unit}
+    reachable = {id for id in committed if listed[id].epoch == session.epoch.number}
+    words = ["note", "ferry", "harbour"]
+    view = UnitView(tenant=session.tenant, session_id=session.id, epoch=session.epoch.number)
+    found = await keeper._store.units.search(view, words, scope=PhaseScope.KNOWLEDGE, limit=1000)
+    assert {each.unit.id for each in found} == reachable
+
+
+async def _check_base(keeper: Turnkeeper, base: KnowledgeBase) -> None:
+    """Its counts are true."""
+    sources, units = await keeper.bases.sources(base.id), await keeper.bases.units(base.id, limit=1000)
+    assert (base.sources, base.units) == (len(sources), len(units))
+    assert base.units == sum(source.units for source in sources)
 
 
 async def _check_told(keeper: Turnkeeper, told: list[dict[str, Any]]) -> None:
@@ -70,16 +101,16 @@ async def _check_told(keeper: Turnkeeper, told: list[dict[str, Any]]) -> None:
     assert len(seen) == len(set(seen))
 
 
-async def _feed(keeper: Turnkeeper, session_id: str) -> list[str]:
+async def _feed(keeper: Turnkeeper, session_id: str) -> list[tuple[str, str | None]]:
     last = await keeper._store.feed.last_no(LOCAL.tenant, session_id)  # type: ignore[arg-type]
     if last == 0:
         return []
-    types: list[str] = []
+    said: list[tuple[str, str | None]] = []
     numbers: list[int] = []
     async for frame in keeper.follow_session(session_id, after=0):
-        types.append(frame.type.value)
+        said.append((frame.type.value, frame.run_id))
         numbers.append(frame.no)
         if frame.no >= last:
             break
     assert numbers == sorted(set(numbers))
-    return types
+    return said

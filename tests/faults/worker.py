@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from turnkeeper import AgentTurn, Settings, Turnkeeper, TurnkeeperError
+from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.ids import SessionId, UnitId
+from turnkeeper.model.unit import Unit, UnitRole
 from turnkeeper.settings import settings_from
 
 
@@ -88,6 +91,21 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         yield "z" * 3000
         await asyncio.Event().wait()
 
+    @keeper.agent("noting")
+    async def noting(turn: AgentTurn) -> str:
+        turn.remember(
+            Unit(
+                id=UnitId("staged::unit-000"),
+                source_id="session",
+                chunk_id="session::staged",
+                role=UnitRole.DESCRIPTION,
+                topic="note",
+                claim=f"The note is {turn.text}.",
+                slot="note",
+            )
+        )
+        return "noted"
+
     @keeper.agent("patient")
     async def patient(turn: AgentTurn) -> AsyncIterator[str]:
         yield "z" * 3000
@@ -118,12 +136,36 @@ async def a_day(keeper: Turnkeeper) -> None:
     await asyncio.gather(first, _told(keeper.chat("stop", session_id=session, double_text="interrupt")))
     await _told(keeper.chat("wait for a renewal", session_id=session, agent="patient"))
     await _told(keeper.chat("mine", custody="client", session_id="mine"))
+    await _units_and_bases(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper._forget_requests()
     await keeper._store.audit.anchor(at=keeper._clock.now())
     leaving = await keeper.submit("left behind", session_id=session, agent="held")
     say({"left": leaving.run.id})
+
+
+async def _units_and_bases(keeper: Turnkeeper) -> None:
+    """What is written beside messages: units, knowledge bases, and the end and the next life of a session."""
+    noted = (await _told(keeper.chat("one", agent="noting")))["session_id"]
+    await _told(keeper.chat("two", session_id=noted))
+    await _told(keeper.units.import_text(noted, "The ferry takes cars. The harbour opens at six."))
+    (_, first), *_ = await keeper.units.list(noted)
+    await keeper.units.edit(noted, "session::t0002::unit-000", {"claim": "The note is three."})
+    await keeper.units.forget(noted, first.id)
+    base = await keeper.bases.create("Handbook")
+    _, source = await keeper.bases.add_source(base.id, "ferry", "The ferry takes dogs.")
+    await keeper.bases.save_session(base.id, noted)
+    await keeper.bases.mount(noted, base.id)
+    await keeper.bases.remove_source(base.id, source.id)
+    await keeper.bases.create("Copy", parent_id=base.id)
+    idle = await keeper.create_session(agent="counter", idle_for_seconds=1)
+    later = AuditFacts(tenant=idle.tenant, at=idle.expires_at, verb="expire", outcome="expired", facts={})
+    await keeper._store.sessions.expire(idle.tenant, idle.id, at=idle.expires_at, audit=later)
+    await keeper.close_session(noted)
+    await keeper.create_session(from_session_id=noted)
+    # Everything is kept: what is dropped by age would be missed by whoever looks for each run's end.
+    await keeper._store.explanations.trim(idle.tenant, SessionId(noted), keep=200)
 
 
 async def _told(work: Any) -> dict[str, Any]:
