@@ -37,8 +37,15 @@ def _parts(half: str, score: Score) -> Table:
         ("units superseded", *_figures(score.corrections)),
     ]
     rows += [
-        (f"{part} of units that are right", str(right), "-", str(score.among_right[part]), "-", _share(Tally(
-            right=score.among_right[part], labelled=right).recall), "-")
+        (
+            f"{part} of units that are right",
+            str(right),
+            "-",
+            str(score.among_right[part]),
+            "-",
+            _share(Tally(right=score.among_right[part], labelled=right).recall),
+            "-",
+        )
         for part in ("scopes", "lifetime")
     ]
     empty = score.empty

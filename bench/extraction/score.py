@@ -114,7 +114,9 @@ def _count(score: Score, labelled: Sequence[Labelled], found: Sequence[Unit], kn
     score.corrections.right += sum(any(likeness(old, one) >= SAME_CONTENT for one in corrected) for old in wanted)
 
 
-def pairs(labelled: Sequence[Labelled], found: Sequence[Unit], *, same_role: bool = True) -> list[tuple[Labelled, Unit]]:
+def pairs(
+    labelled: Sequence[Labelled], found: Sequence[Unit], *, same_role: bool = True
+) -> list[tuple[Labelled, Unit]]:
     """Labels and the units that say the same, the most alike first; each is used once."""
     alike = sorted(
         (
@@ -136,7 +138,9 @@ def pairs(labelled: Sequence[Labelled], found: Sequence[Unit], *, same_role: boo
 
 def likeness(one: str, other: str) -> float:
     """F1 over the words, without case and punctuation."""
-    mine, theirs = (Counter(_WORD.findall(text.casefold().replace("'", "").replace("\u2019", ""))) for text in (one, other))
+    mine, theirs = (
+        Counter(_WORD.findall(text.casefold().replace("'", "").replace("\u2019", ""))) for text in (one, other)
+    )
     total = mine.total() + theirs.total()
     return 2 * (mine & theirs).total() / total if total else 1.0
 

@@ -56,7 +56,7 @@ def corrected_by(
         if announced and slot and unit.slot == slot:
             return unit
         theirs = telling(claim, grammar)
-        if not said or not theirs or said == theirs and denies == is_negative(claim, grammar):
+        if not said or not theirs or (said == theirs and denies == is_negative(claim, grammar)):
             continue
         score = len(said & theirs) / min(len(said), len(theirs))
         if score and name_key(unit.topic) == name_key(topic):
@@ -100,7 +100,7 @@ def few_words(words: Words, known: Known, grammar: Grammar) -> Correction | None
 
 
 def _without_shared(new: Words, claim: Words, grammar: Grammar) -> Words:
-    """"Port 81" is 81, where the claim speaks of the port already."""
+    """ "Port 81" is 81, where the claim speaks of the port already."""
     shared = telling(claim, grammar)
     begin = 0
     while begin < len(new) and (grammar.stem(new[begin]) in shared or new[begin] in grammar.words("determiner")):
@@ -198,7 +198,9 @@ def _kind(words: Words, index: int, grammar: Grammar) -> str:
     if word in grammar.words("month"):
         return _MONTH
     plain = word in grammar.stop_words or word in MARKS
-    return _NAME if index > 0 and not plain and words.is_capital(index) else "" if index else _first_kind(words, grammar)
+    return (
+        _NAME if index > 0 and not plain and words.is_capital(index) else "" if index else _first_kind(words, grammar)
+    )
 
 
 def _first_kind(words: Words, grammar: Grammar) -> str:

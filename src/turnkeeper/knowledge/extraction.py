@@ -1,7 +1,7 @@
 """Reading a chat message by rules for what is worth remembering."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from turnkeeper.knowledge.clauses import clauses
 from turnkeeper.knowledge.corrections import Known, corrected_by, few_words
@@ -97,13 +97,18 @@ class _Reading:
             self._read_clause(clause, end, sentence, mark=sentence.mark if is_last else "", announced=announced)
 
     def _points_back(self, words: Words) -> bool:
-        """"It's 3, not 2" says what it corrects without announcing it."""
+        """ "It's 3, not 2" says what it corrects without announcing it."""
         return words[0] in self.rules.words("pointer") and self.rules.correction_inside.found_in(words)
 
     def _read_few_words(self, words: Words, sentence: Sentence) -> bool:
         """Read a correction that is no sentence by itself; whether it was one."""
         rules = self.rules
-        if sentence.mark == "?" or rules.idle.begin_of(words) or self._is_guidance(words) or rules.question.begin_of(words):
+        if (
+            sentence.mark == "?"
+            or rules.idle.begin_of(words)
+            or self._is_guidance(words)
+            or rules.question.begin_of(words)
+        ):
             return False
         verb = verb_at(words, rules, surely=True)
         stands_for = rules.words("pointer") | rules.words("mention")
@@ -145,12 +150,16 @@ class _Reading:
             return
         if verb is None and not is_procedure and not self._is_fragment_to_keep(words, role, mark):
             return
-        if words[0] in rules.words("listener") and role not in (UnitRole.CONSTRAINT, UnitRole.PROCEDURE, UnitRole.DEFINITION):
+        if words[0] in rules.words("listener") and role not in (
+            UnitRole.CONSTRAINT,
+            UnitRole.PROCEDURE,
+            UnitRole.DEFINITION,
+        ):
             return
         self._keep(words, end, role, announced=announced)
 
     def _is_exclamation(self, words: Words, mark: str) -> bool:
-        """"That was quick!" is a reaction, and says nothing that could be used later."""
+        """ "That was quick!" is a reaction, and says nothing that could be used later."""
         return mark == "!" and len(words) <= _LONGEST_EXCLAMATION and words[0] in self.rules.words("pointer")
 
     def _is_fragment_to_keep(self, words: Words, role: UnitRole, mark: str) -> bool:
@@ -187,7 +196,9 @@ class _Reading:
         for when in (rules.lasting, rules.once):
             if span := when.span(bare):
                 timed = True
-                bare = _without_first_marks(Words(text=bare.text, tokens=[*bare.tokens[: span[0]], *bare.tokens[span[1] :]]))
+                bare = _without_first_marks(
+                    Words(text=bare.text, tokens=[*bare.tokens[: span[0]], *bare.tokens[span[1] :]])
+                )
         if rules.about_answers.found_in(bare):
             return True
         return timed and len(bare) > 0 and bool(rules.request_without_verb.begin_of(bare) or rules.rule.begin_of(bare))

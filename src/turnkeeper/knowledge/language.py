@@ -18,18 +18,20 @@ class LanguageMalformed(ValueError):
     """Says which language, and what is wrong in its file."""
 
     def __init__(self, code: str, problem: str) -> None:
-        super().__init__(f"The language file {code}.toml cannot be used: {problem}. See languages/en.toml for its form.")
+        super().__init__(
+            f"The language file {code}.toml cannot be used: {problem}. See languages/en.toml for its form."
+        )
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A misspelt name in a language file must not pass for a rule that is missing."""
 
 
-class StopWords(_Part):
+class StopWords(_Part, frozen=True):
     words: frozenset[str]
 
 
-class Writing(_Part):
+class Writing(_Part, frozen=True):
     abbreviations: frozenset[str] = frozenset()
     ending_abbreviations: frozenset[str] = frozenset()
     endings: tuple[str, ...] = ()
@@ -38,7 +40,7 @@ class Writing(_Part):
     possessive: str = ""
 
 
-class Talk(_Part):
+class Talk(_Part, frozen=True):
     lead_in: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     question: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ class Talk(_Part):
     supposed: tuple[str, ...] = ()
 
 
-class Guidance(_Part):
+class Guidance(_Part, frozen=True):
     about_answers: tuple[str, ...] = ()
     lasting: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
@@ -55,7 +57,7 @@ class Guidance(_Part):
     polite: tuple[str, ...] = ()
 
 
-class RoleRule(_Part):
+class RoleRule(_Part, frozen=True):
     role: UnitRole
     cues: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class RoleRule(_Part):
     not_past: bool = False
 
 
-class RelationRule(_Part):
+class RelationRule(_Part, frozen=True):
     relation: Relation
     phrases: tuple[str, ...]
     first: frozenset[str] = frozenset()
@@ -72,7 +74,7 @@ class RelationRule(_Part):
     role: UnitRole | None = None
 
 
-class Corrections(_Part):
+class Corrections(_Part, frozen=True):
     lead_in: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     value: tuple[str, ...] = ()
@@ -80,7 +82,7 @@ class Corrections(_Part):
     instead: tuple[str, ...] = ()
 
 
-class Topics(_Part):
+class Topics(_Part, frozen=True):
     speaker: str = "speaker"
     of_speaker: str = "{}"
     guidance: str = "answers"
@@ -88,7 +90,7 @@ class Topics(_Part):
     ends: frozenset[str] = frozenset()
 
 
-class LanguageFile(_Part):
+class LanguageFile(_Part, frozen=True):
     """What stands in a language file. The parts are explained in the one for English."""
 
     stop_words: StopWords

@@ -1,10 +1,10 @@
 """Phrases of a language as patterns over words, so that a rule reads like the words it finds.
 
 A pattern is words with spaces between. `a|b` is one word or the other, `<name>` any word of that class, `!<name>` any
-other word, `word?` may be missing, `un*` is any word that begins so, `~3` stands for up to three words without punctuation between, `...` for
-any words of the same sentence, `^` is the begin of the text and `$` its end; what stands behind `>` must follow and is not part of what was found. A pattern
-starts at a word and looks a bounded number of words ahead, so the time to search a text grows with its length alone,
-whatever the text.
+other word, `word?` may be missing, `un*` is any word that begins so. `~3` stands for up to three words without
+punctuation between, `...` for any words of the same sentence. `^` is the begin of the text and `$` its end; what stands
+behind `>` must follow and is not part of what was found. A pattern starts at a word and looks a bounded number of words
+ahead, so the time to search a text grows with its length alone, whatever the text.
 """
 
 import re
@@ -17,8 +17,10 @@ MARKS = ",;:?!."
 NUMBER = "number"
 _MOST_SKIPPED = 12
 _FARTHEST = 25
-# A token begins at a character that is no punctuation; a comma, colon or point inside it is followed by a digit or letter.
-_TOKEN = re.compile(r"[^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]+(?:[.,:][^\W_][^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]*)*|[,;:?!]")
+# A mark inside a token has a letter or digit behind it; everything else that is no punctuation belongs to the token.
+_TOKEN = re.compile(
+    r"[^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]+(?:[.,:][^\W_][^\s,;:?!.\"()\[\]{}\u201c\u201d\u2026]*)*|[,;:?!]"
+)
 _EDGES = "'\u2018\u2019`*_-\u2013\u2014"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 

@@ -87,7 +87,9 @@ def _with_steps_joined(text: str, lines: Iterator[Passage], grammar: Grammar) ->
     """Numbered items in a row that all begin with an order become one passage."""
     row: list[Passage] = []
     for passage in lines:
-        if passage.number and grammar.read(text, passage.start, min(passage.end, passage.start + 40))[0] in grammar.words("order"):
+        if passage.number and grammar.read(text, passage.start, min(passage.end, passage.start + 40))[
+            0
+        ] in grammar.words("order"):
             row.append(passage)
             continue
         yield from _joined(row)
@@ -137,4 +139,6 @@ def _is_abbreviation(text: str, start: int, point: int, ending: str, behind: int
     norm = word.casefold()
     if norm in grammar.ending_abbreviations:
         return not text[behind : behind + 2].strip()[:1].isupper()
-    return norm in grammar.abbreviations or (len(word) == 1 and word.isupper() and word.casefold() not in grammar.words("speaker"))
+    return norm in grammar.abbreviations or (
+        len(word) == 1 and word.isupper() and word.casefold() not in grammar.words("speaker")
+    )

@@ -47,7 +47,9 @@ def _is_verb(words: Words, index: int, grammar: Grammar) -> bool:
     if word in grammar.finite:
         return True
     if word in grammar.words("verb") or word in grammar.words("past_verb"):
-        return behind not in grammar.finite and behind not in grammar.words("verb")
+        # In "test runs take long" the first is a noun; in "rust causes leaks" the last is.
+        goes_on = index + 2 < len(words)
+        return behind not in grammar.finite and not (goes_on and behind in grammar.words("verb"))
     return _is_past_form(words, index, grammar) and before not in grammar.finite and behind not in grammar.finite
 
 
@@ -60,7 +62,9 @@ def _is_copula(words: Words, index: int, grammar: Grammar) -> bool:
 
 
 def _is_past_form(words: Words, index: int, grammar: Grammar) -> bool:
-    return words[index] not in grammar.words("not_past") and bool(grammar.past_ending.begin_of(words.part(index, index + 1)))
+    return words[index] not in grammar.words("not_past") and bool(
+        grammar.past_ending.begin_of(words.part(index, index + 1))
+    )
 
 
 def _by_ending(words: Words, grammar: Grammar) -> int | None:
@@ -126,7 +130,7 @@ def _subject(words: Words, verb: int | None, grammar: Grammar) -> Words:
 
 
 def _owned(subject: Words, grammar: Grammar) -> str:
-    """"My name" is the name of the one who speaks."""
+    """ "My name" is the name of the one who speaks."""
     if subject[0] in grammar.words("own") and len(subject) > 1:
         return grammar.topics.of_speaker.format(_shortened(subject.part(1), _LONGEST_TOPIC))
     return _shortened(_bare(subject, grammar), _LONGEST_NAME)
@@ -170,7 +174,11 @@ def triple_of(words: Words, role: UnitRole, grammar: Grammar) -> Triple | None:
 
 def _triple(words: Words, verb: int, rule: RelationCues, grammar: Grammar) -> Triple | None:
     found = rule.phrases.span(words, verb)
-    if found is None or found[0] - verb > _SPAN or any(words[i] not in grammar.words("adverb") for i in range(verb, found[0])):
+    if (
+        found is None
+        or found[0] - verb > _SPAN
+        or any(words[i] not in grammar.words("adverb") for i in range(verb, found[0]))
+    ):
         return None
     subject = _subject(words, verb, grammar)
     if rule.first:
