@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from turnkeeper.agents.symbolic.guidance import promises
 from turnkeeper.agents.symbolic.language import speech
+from turnkeeper.agents.symbolic.question import after_phrase, plain_form
 from turnkeeper.agents.symbolic.saying import in_words, plainly
 from turnkeeper.agents.symbolic.staged import as_found
 from turnkeeper.agents.symbolic.words import is_readable
@@ -34,10 +35,16 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     for old in _replaced(new, known):
         statements.append(Statement(text=replies["corrected"].format(what=_inside(in_words(old)))))
     if not statements:
-        return plainly(replies["nothing" if is_readable(task.seed.text) else "not_english"], known=False)
+        return plainly(replies[_nothing_noted(task.seed.text)], known=False)
     return Solution(
         status=SolveStatus.SUCCESS, statements=tuple(statements), sources=tuple(sources), is_list=len(new) > 1
     )
+
+
+def _nothing_noted(text: str) -> str:
+    if after_phrase(plain_form(text), speech().questions["forget"]) is not None:
+        return "forget"
+    return "nothing" if is_readable(text) else "not_english"
 
 
 async def _known_like(noted: Sequence[FoundUnit], memory: Memory) -> list[FoundUnit]:

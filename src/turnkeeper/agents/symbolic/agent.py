@@ -11,6 +11,7 @@ from turnkeeper.agents.symbolic.question import read_question
 from turnkeeper.agents.symbolic.reference import antecedent, has_pronoun
 from turnkeeper.agents.symbolic.registry import PluginRegistry
 from turnkeeper.agents.symbolic.render import pieces_of, render
+from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted
 from turnkeeper.agents.symbolic.trail import FrameTrail, Trail
 from turnkeeper.errors import TurnkeeperError
@@ -145,16 +146,19 @@ class _TurnOfPlugins:
 
     async def _seeds(self, detection: Detection) -> tuple[Seed, ...]:
         """One for each question; a message that asks nothing is one by itself."""
-        if not detection.asked:
-            return (Seed(id="seed-1", text=self._turn.text.strip(), asks=False),)
+        asked, whole = detection.asked, self._turn.text.strip()
+        if not asked and not detection.units and whole.endswith("?") and small_talk(whole) is None:
+            asked = (whole,)
+        if not asked:
+            return (Seed(id="seed-1", text=whole, asks=False),)
         said = [message.content for message in reversed(self._turn.history) if message.role is Speaker.USER]
         told = [unit.content for unit in reversed(detection.units)]
         topics = [unit.topic for unit in reversed(detection.units)]
-        if any(has_pronoun(text) for text in detection.asked):
+        if any(has_pronoun(text) for text in asked):
             topics += [unit.topic for unit in await self._turn.memory.newest(limit=MOST_TOPICS)]
         seeds = []
-        for number, text in enumerate(detection.asked, start=1):
-            earlier = [*detection.asked[: number - 1][::-1], *told, *said]
+        for number, text in enumerate(asked, start=1):
+            earlier = [*asked[: number - 1][::-1], *told, *said]
             refers_to = antecedent(earlier, topics) if has_pronoun(text) else None
             seeds.append(Seed(id=f"seed-{number}", text=text, acts=read_question(text).acts, refers_to=refers_to))
         return tuple(seeds)

@@ -8,7 +8,7 @@ from turnkeeper.agents.symbolic.matching import Evidence
 from turnkeeper.agents.symbolic.question import Question, QuestionKind
 from turnkeeper.agents.symbolic.saying import each_said, not_known, plainly, saying
 from turnkeeper.agents.symbolic.staged import as_found, still_true
-from turnkeeper.agents.symbolic.words import is_negated, meanings_in, meanings_of
+from turnkeeper.agents.symbolic.words import is_negated, meanings_in, meanings_of, words_of
 from turnkeeper.model.recall import FoundUnit, UnitQuery
 from turnkeeper.model.unit import UnitRole
 from turnkeeper.ports.memory import Memory
@@ -43,6 +43,10 @@ async def list_all(role: UnitRole, question: Question, task: Task, memory: Memor
     """All units of the session with this role; of preferences, those for or those against."""
     kind = question.kind
     known = [found for found in await known_here(task, memory) if found.unit.role is role]
+    if kind in (QuestionKind.PREFERENCES, QuestionKind.DISLIKES):
+        # What somebody else likes is no preference of the user.
+        mine = set(speech().questions["first_person"])
+        known = [found for found in known if not mine.isdisjoint(words_of(found.unit.content))]
     if kind is QuestionKind.PREFERENCES:
         known = [found for found in known if not is_negated(found.unit.content)]
     elif kind is QuestionKind.DISLIKES or (kind is QuestionKind.CONSTRAINTS and is_negated(question.rest)):

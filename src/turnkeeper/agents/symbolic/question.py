@@ -91,8 +91,12 @@ def parts_of(text: str) -> tuple[str, ...]:
     splits, joint = "|".join(map(re.escape, rules["splits"])), re.escape(rules["and"][0])
     parts = re.split(rf",?\s+{joint}\s+(?=(?:{splits})\b)", text.strip(), flags=re.IGNORECASE)
     begins = re.compile(rf"(?:{splits}|{'|'.join(map(re.escape, rules['yes_no']))})\b", re.IGNORECASE)
-    whole = len(parts) > 1 and all(begins.match(part) for part in parts)
-    return tuple(part.rstrip(" ?,") + "?" for part in parts) if whole else ()
+    if len(parts) < 2 or not all(begins.match(part) for part in parts):
+        return ()
+    # "Where do we land and when" asks twice about the same.
+    first = parts[0].rstrip(" ?,").partition(" ")[2]
+    whole = [part if telling(part) else f"{part.rstrip(' ?,')} {first}" for part in parts]
+    return tuple(part.rstrip(" ?,") + "?" for part in whole)
 
 
 def names_of(question: Question) -> tuple[str, ...]:
@@ -110,7 +114,10 @@ def plain_form(text: str) -> str:
     words = [rules.contractions.get(word, word) for word in folded.split(" ")]
     while len(words) > 1 and words[0].strip(",") in rules.questions["lead_in"]:
         words = words[1:]
-    return " ".join(words)
+    plain = " ".join(words)
+    for tail in rules.questions["tails"]:
+        plain = plain.removesuffix(f" {tail}").rstrip(" ,")
+    return plain
 
 
 def after_phrase(plain: str, phrases: tuple[str, ...]) -> str | None:

@@ -89,6 +89,8 @@ async def _answer(question: Question, task: Task, call: PluginCall) -> Solution:
             return _definition(question, evidence)
         case kind if kind in LISTS:
             listed = await list_all(LISTS[kind], question, task, call.memory)
+            if listed is None and question.kind in (QuestionKind.PREFERENCES, QuestionKind.DISLIKES):
+                return plainly(replies["nothing_of_kind"], known=False)
             return listed or _best(question, evidence)
         case QuestionKind.REQUEST:
             best = _best(question, evidence)
