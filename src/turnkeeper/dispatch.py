@@ -10,12 +10,14 @@ from typing import Any
 from turnkeeper.engine import HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
 from turnkeeper.errors import LeaseLost, ShuttingDown, StoreUnavailable
 from turnkeeper.ledger.feed import Feed
+from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
+from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.runs import CANCEL, Accepted
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ class Dispatch:
     def __init__(self, world: World, engine: Engine, feed: Feed) -> None:
         self._world, self._engine, self._feed = world, engine, feed
         self._store = world.store
+        self._listeners = Listeners(world.agents)
         self._live: dict[RunId, LiveRun] = {}
         self._live_in: dict[tuple[TenantId | None, Subject], LiveRun] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -175,6 +178,18 @@ class Dispatch:
             if live.queued_behind:
                 await self.take_next(live.lease.tenant, live.lease.subject)
             await self._trim_explanations(live.run)
+        if live.kept_units:
+            await self._tell_of_units(live)
+
+    async def _tell_of_units(self, live: LiveRun) -> None:
+        event = KnowledgeEvent(
+            type=KnowledgeEventType.UNITS_COMMITTED,
+            tenant=live.run.tenant,
+            session_id=live.run.session_id,
+            run_id=live.run.id,
+            units=live.kept_units,
+        )
+        await self._listeners.tell(live.run.agent, event)
 
     async def _trim_explanations(self, run: Run) -> None:
         """Once in a while, so that the single turn does not pay for it."""

@@ -20,6 +20,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Custody
+from turnkeeper.model.unit import Unit
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
@@ -72,6 +73,7 @@ class LiveRun:
         self.wish: StopWish | None = None
         self.task: asyncio.Task[None] | None = None
         self.queued_behind = 0
+        self.kept_units: tuple[Unit, ...] = ()
         self._listeners: list[asyncio.Future[Reply | None]] = []
         self._outcome: tuple[Reply | None, Exception | None] | None = None
         self._may_be_stopped = True
@@ -166,7 +168,7 @@ class Engine:
         except Exception as error:
             await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
         else:
-            live.queued_behind = draft.queued
+            live.queued_behind, live.kept_units = draft.queued, draft.unit_changes.added
             return draft.reply
         return None
 

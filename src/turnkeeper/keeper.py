@@ -24,6 +24,7 @@ from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
 from turnkeeper.ledger.feed import Feed, Frame
+from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
@@ -37,8 +38,9 @@ from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
-from turnkeeper.ports.agent import AgentPolicy, AgentTurn
+from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
@@ -72,6 +74,7 @@ class Turnkeeper:
         self._store, self._clock = self._world.store, self._world.clock
         self._feed = Feed(self._store.feed)
         self._engine = Engine(self._world)
+        self._listeners = Listeners(self._world.agents)
         self._dispatch = Dispatch(self._world, self._engine, self._feed)
         self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
         self._renewer = LeaseRenewer(
@@ -98,6 +101,7 @@ class Turnkeeper:
             session_of=self.session,
             change_session=self.change_session,
             audit=self._audit_of_command,
+            listeners=self._listeners,
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
@@ -199,6 +203,12 @@ class Turnkeeper:
             return function
 
         return register
+
+    def add_agent(self, agent: Agent) -> None:
+        """Register an agent of one's own making; see `turnkeeper.ports.agent`."""
+        if not is_id(agent.id):
+            raise ValueError(f"an agent needs a simple name, not {agent.id!r}")
+        self._registry.add(agent)
 
     # --- talking
 
@@ -391,6 +401,7 @@ class Turnkeeper:
         await self._store.sessions.create(
             session, audit_of(envelope, "accepted", session_id=session.id), continued=turn
         )
+        await self._tell_of_session(session.tenant, session.id, session.agent)
         return session
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
@@ -562,6 +573,10 @@ class Turnkeeper:
         self._store.wakes.tell(tenant, Subject(session_id))
         return session
 
+    async def _tell_of_session(self, tenant: TenantId, session_id: SessionId, agent: AgentId) -> None:
+        event = KnowledgeEvent(type=KnowledgeEventType.SESSION_CREATED, tenant=tenant, session_id=session_id)
+        await self._listeners.tell(agent, event)
+
     async def _finished(self, session_id: str, principal: Principal) -> Conversation:
         """All that a session ended with. Raises SessionNotOver."""
         session = await self.session(session_id, principal=principal)
@@ -582,6 +597,9 @@ class Turnkeeper:
         except TurnkeeperError as error:
             await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
             raise
+        if taken.created:
+            run = taken.accepted.run
+            await self._tell_of_session(run.tenant, run.session_id, run.agent)
         live = await self._dispatch.accepted(taken.accepted)
         return Ticket(
             run=taken.accepted.run,

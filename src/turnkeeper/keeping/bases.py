@@ -8,6 +8,7 @@ from turnkeeper.errors import EnvelopeInvalid, KnowledgeBaseNotFound, SourceNotF
 from turnkeeper.keeping.units import SessionOf
 from turnkeeper.knowledge.ingesting import units_of_source
 from turnkeeper.knowledge.text_form.write import serialize
+from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import KnowledgeBaseId, SourceId
@@ -19,6 +20,7 @@ from turnkeeper.model.unit import Unit, UnitStatus
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
+from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.settings import Settings
 from turnkeeper.steps.receive import is_id, is_plain_text
@@ -42,10 +44,12 @@ class Bases:
         session_of: SessionOf,
         change_session: Callable[..., Awaitable[Session]],
         audit: Callable[[Command, Principal, str | None], AuditFacts],
+        listeners: Listeners,
     ) -> None:
         self._bases, self._units, self._extractor, self._clock = bases, units, extractor, clock
         self._settings = settings
         self._session_of, self._change_session, self._audit = session_of, change_session, audit
+        self._listeners = listeners
 
     async def create(
         self,
@@ -179,9 +183,14 @@ class Bases:
             )
         mount = Mount(kind=MountKind.KNOWLEDGE_BASE, id=base.id, revision=base.revision, mounted_at=self._clock.now())
         change = SettingsChange(mounts=(*others, mount))
-        return await self._change_session(
+        changed = await self._change_session(
             session_id, change, principal=principal, expected_version=expected_version, trace_id=trace_id
         )
+        event = KnowledgeEvent(
+            type=KnowledgeEventType.BASE_MOUNTED, tenant=session.tenant, session_id=session.id, base=base.id
+        )
+        await self._listeners.tell(session.agent, event)
+        return changed
 
     async def unmount(
         self,
