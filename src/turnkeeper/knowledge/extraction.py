@@ -156,7 +156,13 @@ class _Reading:
             UnitRole.DEFINITION,
         ):
             return
+        if role is UnitRole.DESCRIPTION and self._points_at_nothing(words, verb) and not announced:
+            return
         self._keep(words, end, role, announced=announced)
+
+    def _points_at_nothing(self, words: Words, verb: int | None) -> bool:
+        """ "It is late": nobody could say later what "it" was."""
+        return self.topic is None and verb == 1 and words[0] in self.rules.words("pointer")
 
     def _is_exclamation(self, words: Words, mark: str) -> bool:
         """ "That was quick!" is a reaction, and says nothing that could be used later."""
