@@ -45,8 +45,12 @@ def scribe(keeper: Turnkeeper) -> None:
         if verb == "once":
             turn.remember(unit_saying(rest, lifetime=Lifetime.TURN))
             return "Done."
+        if verb == "forget":
+            turn.forget(UnitId(rest))
+            return "Forgotten."
         if verb == "fail":
             turn.remember(unit_saying(rest))
+            turn.forget(UnitId("session::t0001::unit-000"))
             raise RuntimeError
         found = await turn.memory.search(UnitQuery(words=rest))
         return " ".join(each.unit.content for each in found) or "Nothing."
@@ -276,6 +280,28 @@ async def test_a_forgotten_unit_is_gone_for_good(keeper: Turnkeeper) -> None:
     assert (await keeper.chat("tell port", session_id=session_id)).text == "Nothing."
     await keeper.chat("keep port=80", session_id=session_id)
     assert (await keeper.chat("tell port", session_id=session_id)).text == "The port is 80."
+
+
+async def test_an_agent_forgets_with_its_turn(keeper: Turnkeeper) -> None:
+    scribe(keeper)
+    session_id = (await keeper.chat("keep port=80", agent="scribe")).session_id
+
+    reply = await keeper.chat("forget session::t0001::unit-000", session_id=session_id)
+
+    assert reply.explanation.units == {"forgotten": ["session::t0001::unit-000"]}
+    assert await known_in(keeper, session_id) == [("", UnitStatus.FORGOTTEN)]
+
+
+async def test_what_a_client_carries_is_forgotten_too(keeper: Turnkeeper) -> None:
+    scribe(keeper)
+    kept = await keeper.chat("keep port=80", agent="scribe", custody="client")
+
+    forgot = await keeper.chat(
+        "forget session::t0001::unit-000", agent="scribe", custody="client", carried=kept.carried
+    )
+
+    assert forgot.carried is not None
+    assert forgot.carried["units"] == []
 
 
 async def test_nobody_else_reads_or_changes_the_units_of_a_session(keeper: Turnkeeper) -> None:

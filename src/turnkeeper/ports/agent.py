@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
-from turnkeeper.model.ids import AgentId, SessionId
+from turnkeeper.model.ids import AgentId, SessionId, UnitId
 from turnkeeper.model.message import Message
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.unit import Unit
@@ -37,7 +37,17 @@ class Answer(str):
 class AgentTurn:
     """One turn as its agent sees it. What is put into `state` and what is remembered is kept only if the turn is."""
 
-    __slots__ = ("_answered", "_asks", "context", "events", "memory", "notes", "staged_units", "state")
+    __slots__ = (
+        "_answered",
+        "_asks",
+        "context",
+        "events",
+        "forgotten_units",
+        "memory",
+        "notes",
+        "staged_units",
+        "state",
+    )
 
     def __init__(
         self,
@@ -55,6 +65,7 @@ class AgentTurn:
         self.memory = memory
         self.notes = notes
         self.staged_units: list[Unit] = []
+        self.forgotten_units: list[UnitId] = []
         self._asks = asks
         self._answered = 0
 
@@ -86,6 +97,10 @@ class AgentTurn:
     def remember(self, *units: Unit) -> None:
         """Stage units; those that are new are kept with the turn. Their ids are given at the commit."""
         self.staged_units.extend(units)
+
+    def forget(self, *units: UnitId) -> None:
+        """Have the turn lose what these units of the session say, for good; if the turn fails, they stay."""
+        self.forgotten_units.extend(units)
 
     @property
     def answered(self) -> int:

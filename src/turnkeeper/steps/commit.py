@@ -39,7 +39,8 @@ class Commit:
         custodian, conversation, now = self.custodians[draft.run.custody], draft.opened, self.clock.now()
         if draft.staged_units:
             place = UnitPlace(chunk_id=f"session::t{conversation.session.turns + 1:04d}", at=now)
-            draft = settled(draft, await custodian.settle(conversation, draft.staged_units, place))
+            changes = await custodian.settle(conversation, draft.staged_units, place)
+            draft = settled(draft, replace(changes, forgotten=draft.unit_changes.forgotten))
         turn = Turn.of(
             draft.run,
             conversation.session,

@@ -9,6 +9,7 @@ from turnkeeper.errors import AgentFailed, AgentNotFound, StateTooLarge
 from turnkeeper.ledger.output import Output, OutputRules
 from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.session import Custody
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.feed import FeedStore, Wakes
@@ -58,7 +59,13 @@ class HandOff:
             await output.stop()
         text = await output.finished()
         self._check_state(state)
-        return replace(draft, text=text, state=state, staged_units=tuple(turn.staged_units))
+        return replace(
+            draft,
+            text=text,
+            state=state,
+            staged_units=tuple(turn.staged_units),
+            unit_changes=UnitChanges(forgotten=tuple(dict.fromkeys(turn.forgotten_units))),
+        )
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
         size = json_size(state)
