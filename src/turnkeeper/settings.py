@@ -27,7 +27,7 @@ class Settings:
     port: int = 8765
     token: str | None = field(default=None, repr=False)
     identities: str | None = None
-    default_agent: str = "echo"
+    default_agent: str = "symbolic"
 
     lease_seconds: float = 15.0
     renew_seconds: float = 5.0

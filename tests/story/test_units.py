@@ -301,7 +301,19 @@ async def test_what_a_client_carries_is_forgotten_too(keeper: Turnkeeper) -> Non
     )
 
     assert forgot.carried is not None
-    assert forgot.carried["units"] == []
+    assert len(forgot.carried["units"]) == 0
+
+
+@pytest.mark.parametrize("forged", [{}, {"id": ""}, {"role": "Gossip"}, {"relation": "uses"}])
+async def test_a_carried_unit_that_is_none_is_refused(keeper: Turnkeeper, forged: dict[str, str]) -> None:
+    scribe(keeper)
+    kept = await keeper.chat("keep port=80", agent="scribe", custody="client")
+    assert kept.carried is not None
+    (unit,) = kept.carried["units"]
+    units = [{**unit, **forged} if forged else {}]
+
+    with pytest.raises(EnvelopeInvalid):
+        await keeper.chat("tell port", agent="scribe", custody="client", carried={**kept.carried, "units": units})
 
 
 async def test_nobody_else_reads_or_changes_the_units_of_a_session(keeper: Turnkeeper) -> None:

@@ -50,7 +50,7 @@ def serve(
         list[str] | None,
         flag("agent", "module:function, or name=module:function; may be repeated, the first one is the default."),
     ] = None,
-    demo: Annotated[bool, flag("demo", "Run with the built-in echo agent and show how to talk to it.")] = False,
+    demo: Annotated[bool, flag("demo", "Show how to talk to it; sessions expire after 30 idle minutes.")] = False,
 ) -> int:
     """Start the server."""
     from turnkeeper.cli.serve import Wanted, serve

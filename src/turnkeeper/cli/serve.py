@@ -29,6 +29,10 @@ from turnkeeper.server.listen import bind, is_loopback, listen, url_of
 from turnkeeper.settings import Settings, settings_from
 
 
+# A demo shows how a session expires, and nobody waits a day for that.
+DEMO_IDLE_SECONDS = 1800
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What the command line asks for; None leaves it to the environment and the defaults."""
@@ -112,6 +116,7 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
         "token": wanted.token,
         "identities": None if wanted.identities is None else str(wanted.identities),
         "default_agent": agents[0][0] if agents and "TURNKEEPER_DEFAULT_AGENT" not in os.environ else None,
+        "idle_seconds": DEMO_IDLE_SECONDS if wanted.demo and "TURNKEEPER_IDLE_SECONDS" not in os.environ else None,
     }
     try:
         settings = settings_from(os.environ, **given)

@@ -42,7 +42,7 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     created_at: datetime
     history: tuple[Message, ...]
     state: dict[str, Any]
-    units: tuple[Unit, ...] = ()
+    units: tuple[dict[str, Any], ...] = ()
     preferences: Preferences = msgspec.field(default_factory=Preferences)
 
 
@@ -75,7 +75,10 @@ class ClientCustodian:
         if carried is None:
             return Conversation(session=session)
         return Conversation(
-            session=session, history=carried.history[-self.window :], state=carried.state, units=carried.units
+            session=session,
+            history=carried.history[-self.window :],
+            state=carried.state,
+            units=units_of(carried),
         )
 
     async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
@@ -101,7 +104,7 @@ class ClientCustodian:
                 created_at=session.created_at,
                 history=conversation.history[-self.window :],
                 state=dict(conversation.state),
-                units=conversation.units,
+                units=tuple(unit.given for unit in conversation.units),
                 preferences=session.preferences,
             )
         )
@@ -116,10 +119,16 @@ class ClientCustodian:
         return Kept(committed=replace(committed, revision=after.session.revision), carried=carried)
 
 
+def units_of(carried: Carried) -> tuple[Unit, ...]:
+    """They travel without the fields that say nothing."""
+    return msgspec.convert(carried.units, tuple[Unit, ...])
+
+
 def carried_of(value: Mapping[str, Any]) -> Carried:
     """Raises EnvelopeInvalid when this is not what an earlier reply gave out."""
     try:
         carried = msgspec.convert(value, Carried, strict=True)
+        units_of(carried)
     except (msgspec.ValidationError, ValueError) as error:
         raise EnvelopeInvalid(
             "The carried state is not one that turnkeeper gave out. Send back `carried` exactly as it was received, "

@@ -1,8 +1,9 @@
 """A reusable fact, constraint, definition or guidance, from a turn or a knowledge base."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from turnkeeper.model.ids import RunId, UnitId
 
@@ -177,6 +178,11 @@ class Unit:
             raise ValueError("the indexes and places of a Unit are counted from 0, in 63 bits")
 
     @property
+    def given(self) -> dict[str, Any]:
+        """The fields that say something; most of most units do not."""
+        return {name: value for name in _DEFAULTS if (value := getattr(self, name)) != _DEFAULTS[name]}
+
+    @property
     def content(self) -> str:
         """What it says: its claim, or the steps of a Procedure."""
         return self.claim if self.claim is not None else self.procedure or ""
@@ -202,6 +208,9 @@ class Unit:
 
     def guides(self, scope: PhaseScope) -> bool:
         return scope is not PhaseScope.KNOWLEDGE and scope in self.phase_scopes
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Unit)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """What travels over HTTP about units and knowledge bases."""
 
-import dataclasses
 from datetime import datetime
 from typing import Any, Literal
 
@@ -145,6 +144,6 @@ class BaseUnitOut(Outbound):
 
 
 def said_by(unit: Unit) -> dict[str, Any]:
-    """Only what the unit says; a field that was never given is left out."""
-    given = {field.name for field in dataclasses.fields(unit) if getattr(unit, field.name) not in (None, ())}
-    return {name: value for name, value in msgspec.to_builtins(unit).items() if name in given}
+    """Only what the unit says; a field that has nothing to say is left out."""
+    said: dict[str, Any] = msgspec.to_builtins({**unit.given, "phase_scopes": unit.phase_scopes})
+    return said

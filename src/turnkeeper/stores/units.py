@@ -17,7 +17,6 @@ from turnkeeper.ports.units import UnitView
 from turnkeeper.stores.rows import Params, Row, json_text, micros, moment
 
 EVIDENCE_ONLY = PhaseScope.KNOWLEDGE.value
-_DEFAULTS = {field.name: field.default for field in dataclasses.fields(Unit)}
 _decode_unit = msgspec.json.Decoder(Unit).decode
 
 
@@ -46,18 +45,12 @@ def unit_params(
         "slot_key": name_key(unit.slot) if unit.slot else None,
         "subject_key": name_key(unit.subject) if unit.subject else None,
         "object_key": name_key(unit.object) if unit.object else None,
-        "data": unit_json(unit),
+        "data": json_text(unit.given),
         "topic": unit.topic,
         "said": unit.content,
         "more": unit.more,
         "now": micros(at),
     }
-
-
-def unit_json(unit: Unit) -> str:
-    """What differs from a unit that says nothing; most fields of most units are not given."""
-    values = ((name, getattr(unit, name)) for name in _DEFAULTS)
-    return json_text({name: value for name, value in values if value != _DEFAULTS[name]})
 
 
 def unit_of(data: str) -> Unit:
