@@ -20,6 +20,7 @@ _MOST_LEAD_INS = 6
 _SHORTEST_FRAGMENT = 2
 _LONGEST_EXCLAMATION = 5
 _SHORTEST_WITHOUT_VERB = 5
+_SAID_SHORTLY = (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION)
 _QUOTES = "\"'(\u201c\u2018"
 
 
@@ -170,8 +171,8 @@ class _Reading:
 
     def _is_fragment_to_keep(self, words: Words, role: UnitRole, mark: str) -> bool:
         """A rule or a list may do without a verb; so may a whole sentence whose verb is unknown to us."""
-        if role in (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION) and len(words) >= _SHORTEST_FRAGMENT:
-            return True
+        if role is not UnitRole.DESCRIPTION:
+            return len(words) >= (_SHORTEST_FRAGMENT if role in _SAID_SHORTLY else _SHORTEST_WITHOUT_VERB)
         names_something = words.is_capital(0) and words[1] not in self.rules.before_noun | self.rules.words("object")
         if words[0] not in self.rules.words("determiner") and not names_something:
             return False

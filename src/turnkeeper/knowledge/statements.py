@@ -82,7 +82,8 @@ def _by_ending(words: Words, grammar: Grammar) -> int | None:
 
 def tells_of_the_past(words: Words, grammar: Grammar) -> bool:
     verb = verb_at(words, grammar)
-    if verb is None:
+    if verb is None or words[0] in grammar.words("handle"):
+        # "Turn left": an order tells of no past.
         return False
     return words[verb] in grammar.words("past_verb") or _is_past_form(words, verb, grammar)
 
