@@ -125,7 +125,7 @@ class _Reading:
     def _read_clause(self, words: Words, end: int, sentence: Sentence, *, mark: str, announced: bool) -> None:
         rules = self.rules
         words, _ = _without_lead_ins(_without_last_marks(words), rules)
-        if not len(words) or rules.idle.begin_of(words) or self._is_exclamation(words, mark):
+        if not len(words) or self._is_idle(words) or self._is_exclamation(words, mark):
             return
         if self._is_guidance(words) and not self._is_question(words, mark):
             self._keep_guidance(words, end, announced)
@@ -164,6 +164,10 @@ class _Reading:
     def _points_at_nothing(self, words: Words, verb: int | None) -> bool:
         """ "It is late": nobody could say later what "it" was."""
         return self.topic is None and verb == 1 and words[0] in self.rules.words("pointer")
+
+    def _is_idle(self, words: Words) -> bool:
+        closing = self.rules.closing.span(words)
+        return any(self.rules.idle.begin_of(each) for each in (words, words.part(0, closing[0] if closing else None)))
 
     def _is_exclamation(self, words: Words, mark: str) -> bool:
         """ "That was quick!" is a reaction, and says nothing that could be used later."""

@@ -55,6 +55,7 @@ class Grammar:
         self.request = self._phrases(rules.talk.request)
         self.request_without_verb = self._phrases(rules.talk.request_without_verb)
         self.supposed = self._phrases(rules.talk.supposed)
+        self.closing = self._phrases(rules.talk.closing)
         self.about_answers = self._phrases(rules.guidance.about_answers)
         self.lasting = self._phrases(rules.guidance.lasting)
         self.once = self._phrases(rules.guidance.once)
@@ -70,6 +71,7 @@ class Grammar:
         self.question_header = self._phrases(rules.topics.questions)
         self.past_ending = self._phrases(rules.words.get("past_ending", ()))
         self.present_ending = self._phrases(rules.words.get("present_ending", ()))
+        self.not_present_ending = self._phrases(rules.words.get("not_present_ending", ()))
         self.topics: Topics = rules.topics
         self.finite = self.words("copula") | self.words("auxiliary") | self.words("modal")
         self.before_noun = self.words("determiner") | self.words("preposition")

@@ -47,6 +47,7 @@ class Talk(_Part, frozen=True):
     request: tuple[str, ...] = ()
     request_without_verb: tuple[str, ...] = ()
     supposed: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
 
 
 class Guidance(_Part, frozen=True):

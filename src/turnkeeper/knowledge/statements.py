@@ -75,7 +75,9 @@ def _by_ending(words: Words, grammar: Grammar) -> int | None:
             continue
         if words[index] in grammar.stop_words or words[index] in grammar.words("adverb"):
             continue
-        if grammar.present_ending.begin_of(words.part(index, index + 1)) and not words.is_capital(index):
+        word = words.part(index, index + 1)
+        looks_like_one = grammar.present_ending.begin_of(word) and not grammar.not_present_ending.begin_of(word)
+        if looks_like_one and not words.is_capital(index):
             return index
     return None
 
