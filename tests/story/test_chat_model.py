@@ -12,6 +12,7 @@ import pytest
 from tests.story.scripted_model import Answer, a_model, saying, saying_json
 from tests.symbolic import Talk, unit
 from turnkeeper.agents.chat_model import HttpChatModel
+from turnkeeper.agents.symbolic import prompts
 from turnkeeper.model.budget import BudgetLimits
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.unit import PhaseScope, Unit, UnitRole
@@ -310,6 +311,14 @@ async def test_the_model_that_a_request_names_is_asked_for() -> None:
         await talk_with(model.url).say("What is the port?", chosen)
 
     assert model.asked[0].body["model"] == "larger"
+
+
+async def test_fault_27_the_prompt_that_ships_is_the_one_that_is_sent() -> None:
+    async with a_model(saying_json(units=[], questions=["Why?"]), saying_json(known=False, answer="No idea.")) as model:
+        both = Preferences(plugins={PluginKind.SEED_DETECTOR: "sd-llm", PluginKind.GOAL_SOLVER: "gs-llm"})
+        await talk_with(model.url).say("Pourquoi?", both)
+
+    assert [asked.body["messages"][0]["content"] for asked in model.asked] == [prompts.DETECT, prompts.SOLVE]
 
 
 @pytest.mark.parametrize("answer", [Answer(status=401, body=KEY.encode()), Answer(status=500, body=KEY.encode())])

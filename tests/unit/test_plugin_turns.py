@@ -31,6 +31,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.model.budget import BudgetLimits
 from turnkeeper.model.graph import EdgeType, NodeType
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.model.unit import PhaseScope
@@ -40,6 +41,7 @@ from turnkeeper.ports.plugins import (
     Detection,
     DetectionStatus,
     Judgement,
+    KnowledgeEvent,
     KnowledgeEventType,
     Plan,
     PlannerHints,
@@ -203,6 +205,48 @@ async def test_a_knowledge_plugin_that_does_not_listen_is_a_warning() -> None:
     assert told.notes.warnings == {"knowledge_plugin_not_told": {"plugins": ["kb-deaf"]}}
 
 
+async def test_a_knowledge_plugin_that_never_stops_listening_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless(Knowledge):
+        async def heard(self, event: KnowledgeEvent) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr("turnkeeper.agents.symbolic.agent.HEARING_SECONDS", 0.01)
+    talk = Talk(plugins=[Endless("kb-endless", TOO_LITTLE)], extractor=ScriptedExtractor().knows(PORT))
+
+    told = await talk.say("The port is 80.")
+
+    assert told.notes.warnings == {"knowledge_plugin_not_told": {"plugins": ["kb-endless"]}}
+
+
+async def test_what_is_committed_is_told_to_every_knowledge_plugin() -> None:
+    listener = Knowledge("kb-mine", ENOUGH)
+    event = KnowledgeEvent(
+        type=KnowledgeEventType.UNITS_COMMITTED, tenant=TenantId("t"), session_id=SessionId("s"), units=(PORT,)
+    )
+
+    deaf = await Talk(plugins=[listener, Knowledge("kb-deaf", ENOUGH, deaf=True)]).agent().heard(event)
+
+    assert (listener.events, deaf) == ([event], ["kb-deaf"])
+
+
+async def test_guidance_for_judging_reaches_the_validator_and_nobody_else() -> None:
+    seen: list[list[str]] = []
+
+    class Reading(Judge):
+        async def judge(self, task: Task, solution: Solution, call: PluginCall) -> Judgement:
+            seen.append([each.content for each in task.guidance])
+            return ACCEPTED
+
+    solver = Solver("gs-mine", answer("So."))
+    rule = guidance("Reject what is rude.", scope=PhaseScope.VALIDATE)
+    talk = Talk(plugins=[solver, Reading("val-reading", ACCEPTED)], only=True, known=[rule])
+
+    await talk.say("What is the port?")
+
+    assert seen == [["Reject what is rude."]]
+    assert [list(task.guidance) for task in solver.tasks] == [[]]
+
+
 async def test_fact_19_units_of_the_turn_are_filtered_for_each_question() -> None:
     cat = unit("The cat sleeps.", "cat")
     knowledge = Knowledge("kb-mine", ENOUGH)
@@ -289,6 +333,9 @@ async def test_fact_21_the_second_planner_is_used_when_the_first_is_exhausted() 
     assert told.text == "The port is 80 [1]."
     assert told.notes.plugins[PluginKind.PLANNER] == "planner-found"
     assert [plugin for plugin, _ in told.executions()][:3] == ["sd-symbolic", "planner-lost", "kb-broken"]
+    assert ("planner-1", "planner-2") in told.edges(EdgeType.RETRY)
+    led_by = [node.metadata["planner"] for node in told.nodes(NodeType.PLUGIN)]
+    assert led_by == [None, "planner-lost", "planner-found", "planner-found"]
 
 
 async def test_fact_21_the_second_planner_is_used_after_no_context_from_too_little() -> None:

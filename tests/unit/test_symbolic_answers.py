@@ -508,3 +508,10 @@ def test_fault_25_no_rule_knows_what_a_test_a_page_or_a_demo_speaks_of() -> None
     known_words = set(re.findall(r"\w+", rules)) | set(re.findall(r"\w+", code.casefold()))
 
     assert {word for word in spoken if word.casefold() in known_words} - {"name", "code"} == set()
+
+
+@pytest.mark.parametrize("tail", ["(yes/no)", "Yes or no?"])
+async def test_fact_17_a_question_that_wants_little_gets_little(tail: str) -> None:
+    told = await Talk(known=known([*MORTALS])).say(f"Is Ilo a bird {tail}?".replace("??", "?"))
+
+    assert told.text == "Yes. Ilo is a heron [1]."

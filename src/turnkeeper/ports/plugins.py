@@ -103,7 +103,8 @@ class PluginCall:
 class Seed:
     """What a message wants: one question or request, or for a message that asks nothing the message itself.
 
-    `refers_to` is what "it" and "they" stand for, where it says so and something was named before.
+    `refers_to` is what "it" and "they" stand for, where it says so and something was named before. `brief` asks for
+    yes or no, or for one word.
     """
 
     id: str
@@ -111,6 +112,7 @@ class Seed:
     asks: bool = True
     acts: tuple[Act, ...] = ()
     refers_to: str | None = None
+    brief: bool = False
 
 
 class DetectionStatus(StrEnum):

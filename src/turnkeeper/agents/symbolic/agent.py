@@ -1,5 +1,6 @@
 """The agent `symbolic`: reads a message, remembers what it says, and answers what it asks through plugins."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 
@@ -7,7 +8,7 @@ from turnkeeper.agents.symbolic.choice import Choice, choice_for
 from turnkeeper.agents.symbolic.frames import RETRYABLE, Answered, Frames
 from turnkeeper.agents.symbolic.guidance import refusals, shape_of
 from turnkeeper.agents.symbolic.levels import LEVELS
-from turnkeeper.agents.symbolic.question import read_question
+from turnkeeper.agents.symbolic.question import asks_for_little, read_question
 from turnkeeper.agents.symbolic.reference import antecedent, has_pronoun
 from turnkeeper.agents.symbolic.registry import PluginRegistry
 from turnkeeper.agents.symbolic.render import pieces_of, render
@@ -31,6 +32,7 @@ from turnkeeper.ports.plugins import (
 
 SYMBOLIC = AgentId("symbolic")
 PLUGIN_NOT_TOLD = "knowledge_plugin_not_told"
+HEARING_SECONDS = 2.0
 MOST_GUIDANCE = 20
 MOST_TOPICS = 50
 ANSWERED, NO_CONTEXT = "answered", "no-context"
@@ -58,13 +60,7 @@ class SymbolicAgent:
 
     async def heard(self, event: KnowledgeEvent) -> list[str]:
         """Tell every knowledge plugin, and return the ids of those that failed to listen."""
-        deaf = []
-        for id in self.plugins.ids(PluginKind.KNOWLEDGE):
-            try:
-                await self.plugins.knowledge(id).heard(event)
-            except Exception:
-                deaf.append(id)
-        return deaf
+        return await _tell_knowledge(self.plugins, event)
 
 
 class _TurnOfPlugins:
@@ -160,7 +156,8 @@ class _TurnOfPlugins:
         for number, text in enumerate(asked, start=1):
             earlier = [*asked[: number - 1][::-1], *told, *said]
             refers_to = antecedent(earlier, topics) if has_pronoun(text) else None
-            seeds.append(Seed(id=f"seed-{number}", text=text, acts=read_question(text).acts, refers_to=refers_to))
+            acts, brief = read_question(text).acts, asks_for_little(text)
+            seeds.append(Seed(id=f"seed-{number}", text=text, acts=acts, refers_to=refers_to, brief=brief))
         return tuple(seeds)
 
     async def _tell(self, units: tuple[Unit, ...]) -> None:
@@ -175,13 +172,7 @@ class _TurnOfPlugins:
             run_id=context.run_id,
             units=units,
         )
-        deaf = []
-        for id in self._plugins.ids(PluginKind.KNOWLEDGE):
-            try:
-                await self._plugins.knowledge(id).heard(event)
-            except Exception:
-                deaf.append(id)
-        if deaf:
+        if deaf := await _tell_knowledge(self._plugins, event):
             self._turn.notes.warn(PLUGIN_NOT_TOLD, {"plugins": deaf})
 
     async def _answers(
@@ -190,6 +181,7 @@ class _TurnOfPlugins:
         """Under the first planner that leads to an answer. A weak answer counts when no planner finds a better one."""
         planning = await self._guidance(PhaseScope.PLAN, staged)
         answering = await self._guidance(PhaseScope.SOLVE, staged)
+        judging = await self._guidance(PhaseScope.VALIDATE, staged)
         pinned = self._choice.is_pinned(PluginKind.PLANNER)
         order = self._choice.order(PluginKind.PLANNER)
         weak: tuple[str, tuple[Answered, ...]] | None = None
@@ -203,18 +195,22 @@ class _TurnOfPlugins:
                 staged=staged,
                 planning_guidance=planning,
                 answering_guidance=answering,
+                judging_guidance=judging,
             )
+            self._trail.planner = id
             try:
                 answers = await frames.answer(root, seeds)
             except RETRYABLE as error:
                 if pinned:
                     raise
                 failed = error
+                root.planner_led_nowhere()
                 continue
             if any(each.is_known or each.sufficient for each in answers) or pinned or place == len(order) - 1:
                 self._turn.notes.ran(PluginKind.PLANNER, id)
                 return answers
             weak = weak or (id, answers)
+            root.planner_led_nowhere()
         if weak is not None:
             self._turn.notes.ran(PluginKind.PLANNER, weak[0])
             return weak[1]
@@ -230,7 +226,8 @@ async def _tell_knowledge(plugins: PluginRegistry, event: KnowledgeEvent) -> lis
     deaf = []
     for id in plugins.ids(PluginKind.KNOWLEDGE):
         try:
-            await plugins.knowledge(id).heard(event)
+            async with asyncio.timeout(HEARING_SECONDS):
+                await plugins.knowledge(id).heard(event)
         except Exception:
             deaf.append(id)
     return deaf

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from turnkeeper.agents.symbolic.choice import Choice
@@ -69,6 +69,7 @@ class Frames:
     staged: tuple[Unit, ...]
     planning_guidance: tuple[Unit, ...]
     answering_guidance: tuple[Unit, ...]
+    judging_guidance: tuple[Unit, ...]
 
     async def answer(self, frame: FrameTrail, seeds: tuple[Seed, ...]) -> tuple[Answered, ...]:
         """One answer for each seed, in their order. Raises one of RETRYABLE when there is none."""
@@ -269,6 +270,7 @@ class Frames:
         A validator that fails has said nothing: the next one is asked, and if all fail, there is no answer.
         """
         order = self.choice.order(PluginKind.VALIDATOR)
+        task = replace(task, guidance=(*task.guidance, *self.judging_guidance))
         failures: list[PluginUnusable] = []
         for place, id in enumerate(order):
             validator = self.choice.registry.validator(id)

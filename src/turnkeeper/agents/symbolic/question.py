@@ -116,8 +116,13 @@ def plain_form(text: str) -> str:
         words = words[1:]
     plain = " ".join(words)
     for tail in rules.questions["tails"]:
-        plain = plain.removesuffix(f" {tail}").rstrip(" ,")
+        plain = plain.removesuffix(f" {tail}").rstrip(" ,:?")
     return plain
+
+
+def asks_for_little(text: str) -> bool:
+    """Whether it ends by asking for yes or no, or for one word."""
+    return text.casefold().rstrip(" .!?").endswith(speech().questions["brief"])
 
 
 def after_phrase(plain: str, phrases: tuple[str, ...]) -> str | None:

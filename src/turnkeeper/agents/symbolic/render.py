@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -48,7 +48,7 @@ def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) ->
     """The text of the turn and its document. Ids of units stand in the document alone."""
     flat = list(_flat(answers))
     marks = Marks()
-    texts = [_as_text(each, shape, marks) for each in flat]
+    texts = [_as_text(each, _shape_for(each, shape), marks) for each in flat]
     groups = [
         {
             "question": each.seed.text,
@@ -81,6 +81,10 @@ def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) ->
 def pieces_of(text: str) -> Iterator[str]:
     """The text in natural pieces: sentence by sentence, with the white space that follows each."""
     return (piece for piece in re.findall(r".+?(?:(?<=[.!?:\]])\s+|\n+|$)", text, flags=re.DOTALL) if piece)
+
+
+def _shape_for(answered: Answered, shape: Shape) -> Shape:
+    return replace(shape, length=Length.SHORT) if answered.seed.brief else shape
 
 
 def _flat(answers: Sequence[Answered]) -> Iterator[Answered]:
@@ -131,7 +135,7 @@ def _with_marks(said: Statement, solution: Solution, shape: Shape, marks: Marks)
 
 def _json(flat: Sequence[Answered], shape: Shape, marks: Marks, remarks: Sequence[str]) -> str:
     """The whole answer as one JSON object. A list of statements stays a list."""
-    answers = [_json_answer(each, shape, marks) for each in flat]
+    answers = [_json_answer(each, _shape_for(each, shape), marks) for each in flat]
     body: dict[str, Any] = dict(answers[0]) if len(answers) == 1 else {"answers": answers}
     if len(answers) > 1:
         for each, answer in zip(flat, answers, strict=True):

@@ -16,6 +16,7 @@ class FrameTrail:
     def __init__(self, trail: "Trail", id: str, depth: int, last: str | None) -> None:
         self.trail, self.id, self.depth = trail, id, depth
         self._last = last
+        self._planned: str | None = None
         self._failed_at: dict[str, str] = {}
 
     def child(self, *, purpose: str, seed: Seed, level: Level, max_depth: int) -> "FrameTrail":
@@ -38,14 +39,26 @@ class FrameTrail:
         """A plugin starts. One that follows a failure of its own kind is tried in its place."""
         type = NodeType.PLANNER if descriptor.kind == PluginKind.PLANNER else NodeType.PLUGIN
         id = self.trail.new_id(type.value)
-        metadata = {"plugin": descriptor.id, "plugin_name": descriptor.name, "plugin_kind": descriptor.kind}
+        metadata = {
+            "plugin": descriptor.id,
+            "plugin_name": descriptor.name,
+            "plugin_kind": descriptor.kind,
+            "planner": self.trail.planner,
+        }
         self._begin(id, type, descriptor.id, input=input, metadata=metadata)
         if self._last is not None:
             self.trail.notes.edge(EdgeType.FLOW, self._last, id)
         if descriptor.kind in self._failed_at:
             self.trail.notes.edge(EdgeType.RETRY, self._failed_at.pop(descriptor.kind), id)
         self._last = id
+        if type is NodeType.PLANNER:
+            self._planned = id
         return id
+
+    def planner_led_nowhere(self) -> None:
+        """What follows is tried in place of the last plan."""
+        if self._planned is not None:
+            self._failed_at[PluginKind.PLANNER] = self._planned
 
     def failed_execution(self, id: str, kind: str) -> None:
         self._failed_at[kind] = id
@@ -76,10 +89,11 @@ class FrameTrail:
 
 
 class Trail:
-    """All frames of one turn."""
+    """All frames of one turn. `planner` is the one whose plans are followed now."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
+        self.planner: str | None = None
         self._numbers: Counter[str] = Counter()
 
     def new_id(self, prefix: str) -> str:
