@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnkeeper.knowledge.extraction import RuleExtractor
-from turnkeeper.knowledge.grammar import Grammar
+from turnkeeper.knowledge.grammar import Grammar, grammar
 from turnkeeper.knowledge.language import LanguageMalformed, language_in
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.names import content_hash
@@ -335,6 +337,14 @@ def test_a_correction_takes_the_place_of_what_it_corrects(before: str, text: str
     assert ENGLISH.corrects(text)
 
 
+def test_what_takes_the_place_of_a_unit_is_of_its_kind() -> None:
+    in_few_words = the_unit("no, 60 words", "Keep your answers under 50 words.")
+    in_a_sentence = the_unit("The deadline was moved to Monday.", "The deadline is Friday.")
+
+    assert (in_few_words.claim, in_few_words.is_guidance) == ("Keep your answers under 60 words.", True)
+    assert in_a_sentence.role is UnitRole.CONSTRAINT
+
+
 def test_of_two_known_units_the_one_that_is_named_is_corrected() -> None:
     older = ENGLISH.extract("The cook is called Tom.").units
     newer = ENGLISH.extract("My boat is called Ida. The pier is new.").units[:1]
@@ -499,8 +509,7 @@ def test_a_pattern_that_cannot_be_read_is_named(pattern: str) -> None:
 
 def test_the_labels_of_both_halves_are_whole() -> None:
     for half in ("seen", "unseen"):
-        lines = (LABELS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
-        messages = [json.loads(line) for line in lines]
+        messages = [json.loads(line) for line in labelled(half)]
 
         assert len(messages) >= 150
         assert len({message["id"] for message in messages}) == len(messages)
@@ -508,6 +517,30 @@ def test_the_labels_of_both_halves_are_whole() -> None:
             for unit in message["units"]:
                 assert UnitRole(unit["role"])
                 assert {PhaseScope(scope) for scope in unit["scopes"]}
+
+
+def test_no_name_of_a_labelled_message_is_in_a_rule() -> None:
+    rules = (files("turnkeeper.knowledge") / "languages" / "en.toml").read_text(encoding="utf-8")
+    ruled = set(re.findall(r"[a-z]+", re.sub(r"(?m)^\s*#.*$", "", rules).lower()))
+    english = grammar("en")
+    # Words that are written with a capital for other reasons: titles, days and months, and what the language lists.
+    common = english.abbreviations | english.words("weekday") | english.words("month") | english.stop_words
+    common |= english.words("form") | english.words("order") | {"english"}
+
+    shared = sum(len((names_in(half) & ruled) - common) for half in ("seen", "unseen"))
+
+    # Only how many: a failing test must not show words of the half that the rules have never seen.
+    assert shared == 0
+
+
+def names_in(half: str) -> set[str]:
+    """Words with a capital in the middle of a sentence."""
+    texts = (json.loads(line)["text"] for line in labelled(half))
+    return {name.lower() for text in texts for name in re.findall(r"(?<=[a-z] )[A-Z][a-z]+\b", text)}
+
+
+def labelled(half: str) -> list[str]:
+    return (LABELS / f"{half}.jsonl").read_text(encoding="utf-8").splitlines()
 
 
 def unit_with_id(unit: Unit, id: str) -> Unit:

@@ -21,6 +21,8 @@ _SHORTEST_FRAGMENT = 2
 _LONGEST_EXCLAMATION = 5
 _SHORTEST_WITHOUT_VERB = 5
 _SAID_SHORTLY = (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION)
+# "The deadline was moved to Monday" is a deadline, as what it corrects was: what takes a place is of its kind.
+_TELLS_NO_KIND = (UnitRole.NARRATIVE, UnitRole.DESCRIPTION)
 _QUOTES = "\"'(\u201c\u2018"
 
 
@@ -118,8 +120,15 @@ class _Reading:
         correction = few_words(words, self.known, rules)
         if correction is None:
             return False
-        claim = rules.read(correction.claim)
-        self._keep(claim, len(correction.claim), role_of(claim, rules), supersedes=correction.unit)
+        claim, unit = rules.read(correction.claim), correction.unit
+        self._keep(
+            claim,
+            len(correction.claim),
+            unit.role,
+            guides=unit.is_guidance,
+            lifetime=unit.lifetime,
+            supersedes=unit,
+        )
         return True
 
     def _read_clause(self, words: Words, end: int, sentence: Sentence, *, mark: str, announced: bool) -> None:
@@ -242,6 +251,8 @@ class _Reading:
         if supersedes is None and self.known:
             announced = announced or rules.correction_inside.found_in(words)
             supersedes = corrected_by(words, topic, slot, self.known, rules, announced=announced)
+        if supersedes is not None and role in _TELLS_NO_KIND:
+            role = supersedes.role
         number = len(self.units)
         is_procedure = role is UnitRole.PROCEDURE
         from_message = words.text is self.text
