@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.cli.terminal import ROOT, Terminal, plain, turnkeeper
@@ -83,20 +84,23 @@ def test_without_the_extra_it_says_how_to_install_it() -> None:
 @pytest.mark.parametrize("columns", [60, 120])
 def test_the_demo_shows_how_to_talk_to_it(tmp_path: Path, columns: int) -> None:
     flags = ["--demo", "--port", "0", "--database", "turnkeeper.db"]
-    with Terminal("serve", *flags, columns=columns, cwd=tmp_path) as terminal:
+    with Terminal("serve", *flags, columns=columns, cwd=tmp_path, TURNKEEPER_DEFAULT_AGENT="symbolic") as terminal:
         terminal.until("Listening on ")
         url = terminal.until("\r\n")
         terminal.until("is running")
         shown = terminal.until("Or over HTTP:")
         line = plain(terminal.until('"Hello"}'))
         token = line.split("Bearer ")[1].split("'")[0]
-        talked = turnkeeper("chat", "--url", url, "--token", token, said="Hello\n")
+        said = "The ferry leaves at six.\nWhen does the ferry leave?\n"
+        talked = turnkeeper("chat", "--url", url, "--token", token, said=said)
+        session = httpx2.get(f"{url}/api/v1/sessions", headers={"Authorization": f"Bearer {token}"}).json()["items"][0]
         terminal.interrupt()
 
         assert terminal.ended() == 0
     assert "chat" in shown
     assert f"curl {url}/api/v1/chat" in line
-    assert talked.stdout == "You said 'Hello'. This is turn 1 of our conversation.\n"
+    assert talked.stdout.splitlines()[-1] == "The ferry leaves at six [1]."
+    assert session["idle_for_seconds"] == 1800
 
 
 def test_a_log_line_has_its_words_first_and_its_fields_behind() -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from turnkeeper import Settings, Turnkeeper
 
-BRISK = {"sweep_seconds": 0.1, "lease_seconds": 5.0, "renew_seconds": 0.5, "grace_seconds": 5.0, "stop_seconds": 1.0}
+BRISK = {
+    "default_agent": "echo",
+    "sweep_seconds": 0.1,
+    "lease_seconds": 5.0,
+    "renew_seconds": 0.5,
+    "grace_seconds": 5.0,
+    "stop_seconds": 1.0,
+}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

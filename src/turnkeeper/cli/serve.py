@@ -28,7 +28,6 @@ from turnkeeper.server.identities import (
 from turnkeeper.server.listen import bind, is_loopback, listen, url_of
 from turnkeeper.settings import Settings, settings_from
 
-
 # A demo shows how a session expires, and nobody waits a day for that.
 DEMO_IDLE_SECONDS = 1800
 

@@ -21,6 +21,7 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
     ways = {
         "Talk": Text(_chat_command(settings, url), style="green"),
         "Open": Text(f"{url}/#token={token}" if is_made else url, style="cyan"),
+        "Try": Text('"The ferry leaves at six."  then  "When does the ferry leave?"'),
         "Database": Text(_where(settings)),
         "Stop": Text("Ctrl-C"),
     }
