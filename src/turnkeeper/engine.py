@@ -15,6 +15,7 @@ from turnkeeper.ledger.trace import Trace
 from turnkeeper.model.budget import BudgetLimits
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.explanation import Detail
 from turnkeeper.model.ids import NodeId, RunId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.reply import Reply
@@ -136,7 +137,7 @@ class Engine:
         None means that the run has another end than a reply, which the store can tell. Raises StoreUnavailable when
         no end could be made durable: then the lease runs out and whoever takes over calls the run abandoned.
         """
-        trace = Trace()
+        trace = Trace(keeps_details=self._world.settings.explanation_detail == Detail.FULL)
         trace.note("intake")
         asks = live.checkpoint.asks if live.checkpoint else ()
         draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks)

@@ -29,7 +29,7 @@ from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
-from turnkeeper.model.explanation import ExplainedRun, Explanation
+from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId
 from turnkeeper.model.message import Message
@@ -517,11 +517,23 @@ class Turnkeeper:
 
     async def explanations(
         self, session_id: str, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
-    ) -> Sequence[ExplainedRun]:
+    ) -> Sequence[ExplainedRun[Explanation]]:
         """Why the runs of a session came out as they did, newest first, failed ones too."""
         session = await self.session(session_id, principal=principal)
         at = None if before is None else RunId(before)
         return await self._store.explanations.list(session.tenant, session.id, before=at, limit=limit)
+
+    async def summaries(
+        self, session_id: str, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+    ) -> Sequence[ExplainedRun[Summary]]:
+        """How the runs of a session came out, newest first, without what happened in them."""
+        session = await self.session(session_id, principal=principal)
+        at = None if before is None else RunId(before)
+        return await self._store.explanations.summaries(session.tenant, session.id, before=at, limit=limit)
+
+    async def explained(self, run_id: str, *, principal: Principal = LOCAL) -> ExplainedRun[Explanation]:
+        """A run and why it came out as it did. While it is open, or when that was dropped, as its feed tells it."""
+        return await self._outcomes.explained(await self.run(run_id, principal=principal))
 
     # --- the house
 

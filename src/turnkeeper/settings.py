@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from turnkeeper.model.explanation import Detail
+
 PREFIX = "TURNKEEPER_"
 
 # Variables of ours that are no settings: of the command line and of the tests.
@@ -59,6 +61,7 @@ class Settings:
 
     session_units: int = 200
     explanations: int = 200
+    explanation_detail: str = "full"
     import_bytes: int = 262_144
     base_sources: int = 500
     base_units: int = 10_000
@@ -81,6 +84,8 @@ class Settings:
             raise ValueError(f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}")
         if not 0 < self.renew_seconds < self.lease_seconds:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
+        if self.explanation_detail not in tuple(Detail):
+            raise ValueError(f"explanation_detail is full or summary, not {self.explanation_detail!r}")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
         if bool(self.model_url) != bool(self.model_name):

@@ -44,6 +44,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/kbs/{base_id}/sources",
         "DELETE /api/v1/kbs/{base_id}/sources/{source_id}",
         "GET /api/v1/kbs/{base_id}/units",
+        "GET /api/v1/sessions/{session_id}/explanations",
+        "GET /api/v1/sessions/{session_id}/explanations/{run_id}",
         "GET /api/v1/runs/{run_id}",
         "GET /api/v1/runs/{run_id}/feed",
         "GET /api/v1/runs/{run_id}/explanation",

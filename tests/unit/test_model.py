@@ -322,10 +322,9 @@ def test_the_graph_of_an_explanation_is_one_line_through_all_stages_with_no_loos
 
     graph = replace(explanation_of(RUN), stages=trace.stages()).graph
 
-    ids = [node["id"] for node in graph["nodes"]]
-    assert [node["label"] for node in graph["nodes"]] == [stage.name for stage in trace.stages()]
-    assert len(set(ids)) == len(ids)
-    assert [(edge["from"], edge["to"]) for edge in graph["edges"]] == list(pairwise(ids))
+    ids = [node.id for node in graph.nodes]
+    assert [node.label for node in graph.nodes] == [stage.name for stage in trace.stages()]
+    assert [(edge.source, edge.target) for edge in graph.edges] == list(pairwise(ids))
 
 
 @given(walk=walks)

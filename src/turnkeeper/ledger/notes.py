@@ -16,9 +16,13 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class RunNotes:
-    """A Graph can be made of it at any moment; what is over the limits is left out and counted."""
+    """A Graph can be made of it at any moment; what is over the limits is left out and counted.
 
-    def __init__(self, began_ns: int | None = None) -> None:
+    Without details it keeps that something happened and how it came out: no input, no output, no document.
+    """
+
+    def __init__(self, began_ns: int | None = None, *, keeps_details: bool = True) -> None:
+        self._keeps_details = keeps_details
         self._began = perf_counter_ns() if began_ns is None else began_ns
         self._nodes: dict[str, Node] = {}
         self._edges: dict[tuple[EdgeType, str, str], Edge] = {}
@@ -53,7 +57,7 @@ class RunNotes:
             status=UNFINISHED,
             frame_id=frame_id,
             began_us=self._now_us(),
-            input=short(input),
+            input=short(input) if self._keeps_details else None,
             metadata=dict(metadata or _NOTHING),
         )
 
@@ -73,7 +77,7 @@ class RunNotes:
             begun,
             status=status,
             took_us=self._now_us() - begun.began_us,
-            output=short(output),
+            output=short(output) if self._keeps_details else None,
             error=short(error),
             metadata={**begun.metadata, **(metadata or _NOTHING)},
         )
@@ -92,7 +96,8 @@ class RunNotes:
         model: str | None = None,
         level: int | None = None,
     ) -> None:
-        self.status, self.document, self.model, self.level = status, document, model, level
+        self.status, self.model, self.level = status, model, level
+        self.document = document if self._keeps_details else None
 
     def warn(self, code: str, detail: Mapping[str, Any] | None = None) -> None:
         self.warnings[code] = detail or _NOTHING

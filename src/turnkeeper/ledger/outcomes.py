@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from turnkeeper.errors import RunEnded
 from turnkeeper.ledger.feed import LOOK_EVERY_SECONDS, PAGE, Feed
-from turnkeeper.model.explanation import explain_from_feed
+from turnkeeper.model.explanation import PREVIEW_CHARS, ExplainedRun, Explanation, explain_from_feed
 from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.reply import Reply
@@ -60,6 +60,26 @@ class Outcomes:
             explanation=explanation,
         )
 
+    async def explained(self, run: Run) -> ExplainedRun[Explanation]:
+        """Why a run came out as it did. While it is open, or when that was dropped, as its feed tells it."""
+        explanation = await self._explanations.get(run)
+        if explanation is None:
+            entries = tuple([entry async for entry in self._told_of(run)])
+            at = run.ended_at or run.started_at or run.accepted_at
+            explanation = replace(explain_from_feed(run, entries, run.status, at, run.error), turn=run.turn)
+        asked = "\n".join(event.as_text for event in run.input.events)
+        return ExplainedRun(
+            explanation=explanation,
+            asked=asked[:PREVIEW_CHARS],
+            preview=(await self._said_by(run))[:PREVIEW_CHARS],
+        )
+
+    async def _said_by(self, run: Run) -> str:
+        """The answer or the question of a run, or why it has none."""
+        if run.status in (RunStatus.COMPLETED, RunStatus.WAITING) or run.turn is not None:
+            return (await self.reply_of(run)).text
+        return run.error.message if run.error else ""
+
     async def follower_of(self, run: Run) -> Run | None:
         """The run that answers in the place of one that has ended; None when it has its own answer."""
         run = await self._runs.get(run.tenant, run.id)
@@ -96,6 +116,14 @@ class Outcomes:
                 return entry
         assert last is not None, "every run has been accepted"
         return last
+
+    async def _told_of(self, run: Run) -> AsyncIterator[FeedEntry]:
+        """What the feed tells of this run, up to its end; pieces of its output are not part of its story."""
+        async for entry in self._said_of(run):
+            if entry.type is not FeedType.OUTPUT_DELTA:
+                yield entry
+            if entry.type.ends_a_run:
+                return
 
     async def _said_of(self, run: Run) -> AsyncIterator[FeedEntry]:
         """What the feed has told of this run by now."""

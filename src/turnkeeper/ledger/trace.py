@@ -15,12 +15,12 @@ class Trace:
 
     __slots__ = ("_began", "_stages", "_step", "_step_began", "notes")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_details: bool = True) -> None:
         self._began = perf_counter_ns()
         self._stages: list[Stage] = []
         self._step: str | None = None
         self._step_began = 0
-        self.notes = RunNotes(self._began)
+        self.notes = RunNotes(self._began, keeps_details=keeps_details)
 
     def begin(self, step: str) -> None:
         self._step, self._step_began = step, perf_counter_ns()

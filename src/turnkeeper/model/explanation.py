@@ -3,15 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from turnkeeper.model.feed import FeedEntry
-from turnkeeper.model.graph import Graph
+from turnkeeper.model.graph import Edge, EdgeType, Graph, Node, NodeType
 from turnkeeper.model.ids import RunId, SessionId
 from turnkeeper.model.run import Run, RunError, RunStatus
 
+HAND_OFF = "hand_off"
+PREVIEW_CHARS = 160
 _MICROSECOND = timedelta(microseconds=1)
+
+
+class Detail(StrEnum):
+    """How much is told of a run: how it came out, or all that happened in it."""
+
+    SUMMARY = "summary"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +61,100 @@ class Explanation:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def graph(self) -> dict[str, Any]:
-        """The stages as nodes in the order in which they followed each other."""
-        nodes = [
-            {"id": f"{place}:{stage.name}", "label": stage.name, "took_us": stage.took_us, **stage.data}
+    def summary(self) -> "Summary":
+        return Summary(
+            run_id=self.run_id,
+            session_id=self.session_id,
+            status=self.status,
+            at=self.at,
+            turn=self.turn,
+            error=self.error,
+            warnings=self.warnings,
+            partial=self.partial,
+            plugins=self.plugins,
+            answer_status=self.answer_status,
+            model=self.model,
+            level=self.level,
+            units=self.units,
+        )
+
+    @property
+    def graph(self) -> Graph:
+        """The steps in the order in which they followed each other, and under `hand_off` what the agent told.
+
+        It can be drawn whatever the end of the run: every step has a status, and no edge dangles.
+        """
+        notes = self.notes or Graph()
+        steps = self._step_nodes(_prefix_beside(notes))
+        flow = [Edge(type=EdgeType.FLOW, source=one.id, target=next.id) for one, next in pairwise(steps)]
+        under = next((node for node in reversed(steps) if node.label == HAND_OFF), steps[-1] if steps else None)
+        tops = _tops_of(notes) if under is not None else ()
+        hung = [Edge(type=EdgeType.CONTAINS, source=under.id, target=top) for top in tops] if under else []
+        return Graph(
+            root_frame_id=notes.root_frame_id,
+            nodes=(*steps, *notes.nodes),
+            edges=(*flow, *hung, *notes.edges),
+            left_out=notes.left_out,
+        )
+
+    def _step_nodes(self, prefix: str) -> list[Node]:
+        last = self._place_of_its_end()
+        return [
+            Node(
+                id=f"{prefix}-{place}",
+                type=NodeType.STEP,
+                label=stage.name,
+                status=self._status_of_its_end() if place == last else "ok",
+                began_us=stage.began_us,
+                took_us=stage.took_us,
+                error=f"{self.error.code}: {self.error.message}" if place == last and self.error else None,
+                metadata=stage.data,
+            )
             for place, stage in enumerate(self.stages)
         ]
-        edges = [{"from": before["id"], "to": after["id"], "kind": "then"} for before, after in pairwise(nodes)]
-        return {"nodes": nodes, "edges": edges}
+
+    def _place_of_its_end(self) -> int | None:
+        """The step in which a run came to an end that is no answer, by its place."""
+        if self.status is RunStatus.COMPLETED or not self.stages:
+            return None
+        named = [place for place, stage in enumerate(self.stages) if self.error and stage.name == self.error.stage]
+        return named[-1] if named else len(self.stages) - 1
+
+    def _status_of_its_end(self) -> str:
+        if self.error is not None:
+            return "failed"
+        if self.status is RunStatus.WAITING:
+            return "waiting"
+        return "unfinished" if self.status.is_open else "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedRun:
+class Summary:
+    """What an Explanation tells of how a run came out, without what happened in it."""
+
+    run_id: RunId
+    session_id: SessionId
+    status: RunStatus
+    at: datetime
+    turn: int | None = None
+    error: RunError | None = None
+    warnings: tuple[str, ...] = ()
+    partial: bool = False
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    answer_status: str | None = None
+    model: str | None = None
+    level: int | None = None
+    units: Mapping[str, Any] = field(default_factory=dict)
+
+
+Told = TypeVar("Told", Explanation, Summary)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedRun(Generic[Told]):
     """An Explanation beside the beginning of what was asked and of what was answered, or of why it was not."""
 
-    explanation: Explanation
+    explanation: Told
     asked: str
     preview: str
 
@@ -81,3 +170,17 @@ def explain_from_feed(
     return Explanation(
         run_id=run.id, session_id=run.session_id, status=status, at=at, stages=stages, error=error, partial=True
     )
+
+
+def _prefix_beside(notes: Graph) -> str:
+    """What the ids of steps begin with, so that none of them is an id that the agent chose."""
+    prefix = "step"
+    while any(node.id.startswith(f"{prefix}-") for node in notes.nodes):
+        prefix += "_"
+    return prefix
+
+
+def _tops_of(notes: Graph) -> tuple[str, ...]:
+    """The root frame, and whatever else nothing leads to."""
+    led_to = {edge.target for edge in notes.edges if edge.source != edge.target} - {notes.root_frame_id}
+    return tuple(node.id for node in notes.nodes if node.id not in led_to)

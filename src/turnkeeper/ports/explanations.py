@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from turnkeeper.model.explanation import ExplainedRun, Explanation
+from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.ids import RunId, SessionId, TenantId
 from turnkeeper.model.run import Run
 
@@ -14,8 +14,13 @@ class ExplanationStore(Protocol):
 
     async def list(
         self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
-    ) -> Sequence[ExplainedRun]:
+    ) -> Sequence[ExplainedRun[Explanation]]:
         """Why the runs of a session came out as they did, newest first, from just before the given one."""
+
+    async def summaries(
+        self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
+    ) -> Sequence[ExplainedRun[Summary]]:
+        """The same in short: what happened inside the runs is stepped over."""
 
     async def trim(self, tenant: TenantId, session_id: SessionId, *, keep: int) -> None:
         """Drop all but the newest of a session."""

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
-from turnkeeper.server import bases, chat, house, runs, sessions, units
+from turnkeeper.server import bases, chat, explanations, house, runs, sessions, units
 from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
@@ -25,7 +25,16 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
     )
     app.state.keeper, app.state.identities, app.state.closing = keeper, identities, Closing()
     api = APIRouter(prefix=API, dependencies=[Depends(bearer)])
-    for router in (chat.router, sessions.router, units.router, runs.router, bases.router, bases.mounts):
+    for router in (
+        chat.router,
+        sessions.router,
+        units.router,
+        explanations.of_session,
+        runs.router,
+        explanations.of_run,
+        bases.router,
+        bases.mounts,
+    ):
         api.include_router(router)
     app.include_router(api)
     app.include_router(house.router)

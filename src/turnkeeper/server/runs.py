@@ -1,4 +1,4 @@
-"""Runs: looking at one, following it, asking why, and stopping it."""
+"""Runs: looking at one, following it, and stopping it."""
 
 from contextlib import aclosing
 
@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request, Response
 
 from turnkeeper.errors import NotAllowed, RunNotFound
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.model.explanation import explain_from_feed
 from turnkeeper.model.run import Run
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing
@@ -14,7 +13,7 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import event_stream, problems
 from turnkeeper.server.sse import ResumeAfter, Stream
-from turnkeeper.server.wire import ExplanationOut, RunOut
+from turnkeeper.server.wire import RunOut
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=GuardedRoute)
 
@@ -25,14 +24,6 @@ async def read_run(run_id: str, keeper: Keeper, caller: Caller) -> RunOut:
     run = await keeper.run(run_id, principal=caller)
     reply = await keeper.reply_of(run)
     return RunOut.of(run, reply.text if reply else None)
-
-
-@router.get("/{run_id}/explanation", name="explain", response_model=ExplanationOut, responses=problems(RunNotFound))
-async def explain(run_id: str, keeper: Keeper, caller: Caller) -> ExplanationOut:
-    """Why a run came out as it did, whatever its end. While it is open the Explanation is partial and empty."""
-    run = await keeper.run(run_id, principal=caller)
-    explanation = await keeper.explanation(run.id, principal=caller)
-    return ExplanationOut.of(explanation or explain_from_feed(run, (), run.status, run.accepted_at, None))
 
 
 @router.post(

@@ -7,11 +7,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from turnkeeper.keeping.continuing import LONGEST_IDLE_SECONDS
-from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.message import Message
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.reply import Reply
-from turnkeeper.model.run import Run
+from turnkeeper.model.run import Run, RunError
 from turnkeeper.model.session import Session
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")]
@@ -209,6 +208,10 @@ class RunErrorOut(Outbound):
     stage: str | None
     retryable: bool
 
+    @classmethod
+    def of(cls, error: RunError) -> "RunErrorOut":
+        return cls(code=error.code, message=error.message, stage=error.stage, retryable=error.retryable)
+
 
 class RunOut(Outbound):
     """`text` is the answer of a run that completed, or the question of one that waits."""
@@ -246,7 +249,7 @@ class RunOut(Outbound):
             finish=run.finish.value if run.finish else None,
             merged=run.merged,
             text=text,
-            error=_error_of(run),
+            error=None if run.error is None else RunErrorOut.of(run.error),
             queue_no=run.queue_no,
             feed_no=run.feed_no,
             trace_id=run.trace_id,
@@ -255,48 +258,6 @@ class RunOut(Outbound):
             accepted_at=run.accepted_at,
             started_at=run.started_at,
             ended_at=run.ended_at,
-        )
-
-
-class StageOut(Outbound):
-    name: str
-    began_us: int
-    took_us: int
-    data: dict[str, Any]
-
-
-class ExplanationOut(Outbound):
-    """Why a run came out as it did. `partial` says that it is still open, or that its own node could not tell."""
-
-    run_id: str
-    session_id: str
-    status: str
-    at: datetime
-    turn: int | None
-    partial: bool
-    stages: list[StageOut]
-    budget: dict[str, Any]
-    error: RunErrorOut | None
-    warnings: list[str]
-    graph: dict[str, Any]
-
-    @classmethod
-    def of(cls, explanation: Explanation) -> "ExplanationOut":
-        return cls(
-            run_id=explanation.run_id,
-            session_id=explanation.session_id,
-            status=explanation.status.value,
-            at=explanation.at,
-            turn=explanation.turn,
-            partial=explanation.partial,
-            stages=[
-                StageOut(name=stage.name, began_us=stage.began_us, took_us=stage.took_us, data=dict(stage.data))
-                for stage in explanation.stages
-            ],
-            budget=dict(explanation.budget),
-            error=_error_of(explanation),
-            warnings=list(explanation.warnings),
-            graph=explanation.graph,
         )
 
 
@@ -356,10 +317,3 @@ def page_of(found: Sequence[Item], limit: int, cursor: Sequence[str]) -> Page[It
     """A page of at most `limit` of the found items, which are one more than that when there is a next page."""
     has_more = len(found) > limit
     return Page(items=list(found[:limit]), next=cursor[limit - 1] if has_more else None)
-
-
-def _error_of(told: Run | Explanation) -> RunErrorOut | None:
-    if told.error is None:
-        return None
-    error = told.error
-    return RunErrorOut(code=error.code, message=error.message, stage=error.stage, retryable=error.retryable)

@@ -19,6 +19,7 @@ from turnkeeper.steps.draft import TurnDraft
 
 UNITS_PUSHED_OUT = "units_pushed_out"
 UNITS_DROPPED = "units_dropped"
+FAILED = "failed"
 DONE_BY_COMMAND = {
     Command.RESET: "We start afresh.",
     Command.IMPORT_UNITS: "The units were imported.",
@@ -117,7 +118,8 @@ def new_preferences(draft: TurnDraft) -> Preferences | None:
 
 def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Explanation:
     """What can be told of this run by now, whatever its end."""
-    notes = draft.trace.notes
+    notes, has_failed = draft.trace.notes, status in (RunStatus.FAILED, RunStatus.TIMED_OUT)
+    asked_level = draft.run.input.explicit.level if has_failed else None
     return Explanation(
         run_id=draft.run.id,
         session_id=draft.run.session_id,
@@ -129,9 +131,9 @@ def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Ex
         warnings=tuple(notes.warnings),
         details={code: detail for code, detail in notes.warnings.items() if detail},
         plugins=notes.plugins,
-        answer_status=notes.status,
+        answer_status=FAILED if has_failed else notes.status,
         model=notes.model,
-        level=notes.level,
+        level=asked_level if notes.level is None else notes.level,
         document=notes.document,
         units=told(draft.unit_changes),
         notes=notes.graph(),

@@ -10,7 +10,7 @@ from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
-from turnkeeper.model.explanation import ExplainedRun, Explanation
+from turnkeeper.model.explanation import PREVIEW_CHARS, ExplainedRun, Explanation, Summary, Told
 from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import AgentId, Fence, MessageId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.lease import Lease
@@ -22,12 +22,12 @@ from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
+from turnkeeper.stores.explained import written
 
 Params = dict[str, Any]
 
 LEASES_AT_ONCE = 2_000
 SESSIONS_AT_ONCE = 1_000
-PREVIEW_CHARS = 160
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -38,6 +38,7 @@ _decode_input = msgspec.json.Decoder(RunInput).decode
 _decode_error = msgspec.json.Decoder(RunError).decode
 _decode_checkpoint = msgspec.json.Decoder(Checkpoint).decode
 _decode_explanation = msgspec.json.Decoder(Explanation).decode
+_decode_summary = msgspec.json.Decoder(Summary).decode
 _decode_preferences = msgspec.json.Decoder(Preferences).decode
 _decode_mounts = msgspec.json.Decoder(tuple[Mount, ...]).decode
 _decode_any = msgspec.json.Decoder().decode
@@ -361,7 +362,7 @@ def explanation_params(tenant: TenantId, explanation: Explanation) -> Params:
         "tenant": tenant,
         "session_id": explanation.session_id,
         "run_id": explanation.run_id,
-        "explanation": json_text(explanation),
+        "explanation": written(explanation),
     }
 
 
@@ -379,9 +380,17 @@ def explanations_params(tenant: TenantId, session_id: SessionId, before: RunId |
     }
 
 
-def explained_run_of(row: Row) -> ExplainedRun:
+def explained_run_of(row: Row) -> ExplainedRun[Explanation]:
+    return _beside_what_was_said(_decode_explanation(row["data"]), row)
+
+
+def summarized_run_of(row: Row) -> ExplainedRun[Summary]:
+    """What happened inside the run is stepped over, not read."""
+    return _beside_what_was_said(_decode_summary(row["data"]), row)
+
+
+def _beside_what_was_said(explanation: Told, row: Row) -> ExplainedRun[Told]:
     """Of a turn its first and its last message are told; of every other run its input and its error."""
-    explanation = _decode_explanation(row["data"])
     asked, preview = row["asked"], row["preview"]
     if asked is None and row["input"]:
         asked = "\n".join(event.as_text for event in _decode_input(row["input"]).events)[:PREVIEW_CHARS]

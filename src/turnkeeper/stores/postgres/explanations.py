@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from turnkeeper.model.explanation import ExplainedRun, Explanation
+from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.ids import RunId, SessionId, TenantId
 from turnkeeper.model.run import Run
 from turnkeeper.stores import rows
@@ -20,11 +20,15 @@ class PostgresExplanations:
 
     async def list(
         self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
-    ) -> Sequence[ExplainedRun]:
-        found = await self._database.read(
-            sql.explanations_before, rows.explanations_params(tenant, session_id, before, limit)
-        )
-        return [rows.explained_run_of(row) for row in found]
+    ) -> Sequence[ExplainedRun[Explanation]]:
+        place = rows.explanations_params(tenant, session_id, before, limit)
+        return [rows.explained_run_of(row) for row in await self._database.read(sql.explanations_before, place)]
+
+    async def summaries(
+        self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
+    ) -> Sequence[ExplainedRun[Summary]]:
+        place = rows.explanations_params(tenant, session_id, before, limit)
+        return [rows.summarized_run_of(row) for row in await self._database.read(sql.explanations_before, place)]
 
     async def trim(self, tenant: TenantId, session_id: SessionId, *, keep: int) -> None:
         await self._database.finish(self._trim({"tenant": tenant, "session_id": session_id, "keep": keep}))
