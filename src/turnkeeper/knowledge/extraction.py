@@ -35,7 +35,7 @@ class RuleExtractor:
 
     @property
     def _grammar(self) -> Grammar:
-        """Made at first use: many sessions never say anything that is read."""
+        """Made at first use, which takes a quarter of a second: ask `grammar` for it before, where that would hurt."""
         if self._rules is None:
             self._rules = grammar("en")
         return self._rules
