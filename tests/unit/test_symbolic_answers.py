@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -484,6 +485,8 @@ async def test_every_message_gets_an_answer(text: str) -> None:
         ("We use our own mill.", "you use your own mill."),
         ("Mine is the smaller one; tell me.", "yours is the smaller one; tell you."),
         ("Mia minds the mine-field.", "Mia minds the mine-field."),
+        ("The mine in the US was shut in World War I.", "The mine in the US was shut in World War I."),
+        ("Today I saw Ann and I left.", "Today you saw Ann and you left."),
     ],
 )
 def test_what_users_say_of_themselves_is_said_back_to_them(said: str, back: str) -> None:
@@ -515,3 +518,33 @@ async def test_fact_17_a_question_that_wants_little_gets_little(tail: str) -> No
     told = await Talk(known=known([*MORTALS])).say(f"Is Ilo a bird {tail}?".replace("??", "?"))
 
     assert told.text == "Yes. Ilo is a heron [1]."
+
+
+async def test_too_many_questions_are_answered_as_far_as_it_goes_and_the_rest_is_named() -> None:
+    told = await Talk(known=known(FACTS)).say(" ".join(["Where is the depot?"] * 20))
+
+    assert told.text.startswith("I have answered the first 16 of your 20 questions.")
+    assert told.notes.warnings == {"questions_left_out": {"asked": 20, "answered": 16}}
+    assert len(told.document["groups"]) == 16
+
+
+@pytest.mark.parametrize(
+    "text", ["what " * 6000 + "?", "is " + "a " * 15000 + "?", "A" * 32_000 + "?", "compare " + "x and " * 5000 + "?"]
+)
+async def test_a_long_question_takes_no_long_time(text: str) -> None:
+    async with asyncio.timeout(5):
+        told = await Talk(known=known(FACTS)).say(text)
+
+    assert told.notes.status == "no-context"
+
+
+def test_one_source_is_named_once_with_all_its_marks() -> None:
+    found = [
+        FoundUnit(
+            unit=unit(f"Door {n} is open.", f"door {n}", id=f"u-{n}", source_name="Plan"), place="kb-1", score=1.0
+        )
+        for n in (1, 2)
+    ]
+    answered = Answered(seed=Seed(id="seed-1", text="Which?"), solution=saying(found))
+
+    assert render([answered], Shape(), ()).text.endswith("\n\n[1][2] Plan")

@@ -7,6 +7,7 @@ from functools import partial
 from turnkeeper.agents.symbolic.choice import Choice, choice_for
 from turnkeeper.agents.symbolic.frames import RETRYABLE, Answered, Frames
 from turnkeeper.agents.symbolic.guidance import refusals, shape_of
+from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.levels import LEVELS
 from turnkeeper.agents.symbolic.question import asks_for_little, read_question
 from turnkeeper.agents.symbolic.reference import antecedent, has_pronoun
@@ -32,6 +33,8 @@ from turnkeeper.ports.plugins import (
 
 SYMBOLIC = AgentId("symbolic")
 PLUGIN_NOT_TOLD = "knowledge_plugin_not_told"
+QUESTIONS_LEFT_OUT = "questions_left_out"
+MOST_SEEDS = 16
 HEARING_SECONDS = 2.0
 MOST_GUIDANCE = 20
 MOST_TOPICS = 50
@@ -81,6 +84,7 @@ class _TurnOfPlugins:
             model=explicit.model or preferred.model,
         )
         self._trail = Trail(turn.notes)
+        self._remarks: list[str] = []
 
     async def answer(self) -> str:
         turn, limits = self._turn, self._turn.context.budget.limits
@@ -99,8 +103,9 @@ class _TurnOfPlugins:
             root.end("failed", error=error.code, units=len(turn.staged_units))
             raise
         guidance = await self._guidance(PhaseScope.SOLVE, detection.units)
-        remarks = refusals(detection.units) if any(seed.asks for seed in seeds) else ()
-        rendered = render(answers, shape_of(guidance), remarks)
+        if any(seed.asks for seed in seeds):
+            self._remarks += refusals(detection.units)
+        rendered = render(answers, shape_of(guidance), self._remarks)
         root.end(
             "succeeded",
             seeds=[seed.text for seed in seeds],
@@ -145,6 +150,10 @@ class _TurnOfPlugins:
         asked, whole = detection.asked, self._turn.text.strip()
         if not asked and not detection.units and whole.endswith("?") and small_talk(whole) is None:
             asked = (whole,)
+        if len(asked) > MOST_SEEDS:
+            self._turn.notes.warn(QUESTIONS_LEFT_OUT, {"asked": len(asked), "answered": MOST_SEEDS})
+            self._remarks.append(speech().replies["left_out"].format(answered=MOST_SEEDS, asked=len(asked)))
+            asked = asked[:MOST_SEEDS]
         if not asked:
             return (Seed(id="seed-1", text=whole, asks=False),)
         said = [message.content for message in reversed(self._turn.history) if message.role is Speaker.USER]

@@ -71,8 +71,7 @@ def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) ->
     if shape.form is Form.JSON:
         text = _json(flat, shape, marks, remarks)
     else:
-        cited = [(mark, found) for mark, found in marks.listed() if found.place != SESSION_PLACE]
-        named = "\n".join(f"[{mark}] {_name_of(found)}" for mark, found in cited) if shape.cited else ""
+        named = _named_sources(marks) if shape.cited else ""
         # Two questions may have one answer; saying it once is enough.
         text = "\n\n".join(dict.fromkeys(part for part in (*remarks, *texts, named) if part))
     return Rendered(text=text, document=document, is_known=any(each.is_known for each in flat))
@@ -166,7 +165,9 @@ def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, An
         answer = {"answer": [each.text for each in said if each.rests_on] or [each.text for each in said[1:]]}
         answer["status"] = _status(answered)
     else:
-        answer = {"answer": " ".join(each.text for each in said), "status": _status(answered)}
+        # What only leads to the rest is for people.
+        told = [each.text for each in said if not (each.text.endswith(":") and len(said) > 1)]
+        answer = {"answer": " ".join(told), "status": _status(answered)}
     if shape.cited and solution.sources:
         answer["cites"] = sorted({marks.of(solution.sources[place]) for each in said for place in each.rests_on})
     return answer
@@ -174,6 +175,16 @@ def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, An
 
 def _name_of(found: FoundUnit) -> str:
     return HERE if found.place == SESSION_PLACE else found.unit.source_name or found.unit.title or "a mounted source"
+
+
+def _named_sources(marks: Marks) -> str:
+    """A line for each source outside of the conversation, with all of its marks."""
+    lines: dict[str, str] = {}
+    for mark, found in marks.listed():
+        if found.place != SESSION_PLACE:
+            name = _name_of(found)
+            lines[name] = f"{lines.get(name, '')}[{mark}]"
+    return "\n".join(f"{numbers} {name}" for name, numbers in lines.items())
 
 
 def _source(mark: int, found: FoundUnit) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 from turnkeeper.agents.symbolic.language import speech
@@ -95,7 +96,17 @@ def said_back(text: str) -> str:
     flips = dict(speech().flips)
     alternatives = "|".join(re.escape(said) for said in flips)
     pattern = rf"(?<![\w'-])({alternatives})(?![\w'-])"
-    return re.sub(pattern, lambda found: flips[found[1].casefold()], text.replace("\u2019", "'"), flags=re.IGNORECASE)
+    plain = text.replace("\u2019", "'")
+    return re.sub(pattern, lambda found: _flipped(found, flips), plain, flags=re.IGNORECASE)
+
+
+def _flipped(found: re.Match[str], flips: Mapping[str, str]) -> str:
+    """Not every such word means the user: "the US", "the mine", "World War I"."""
+    said, before = found[1], found.string[: found.start()].split()
+    is_name = len(said) > 1 and said.isupper()
+    is_noun = bool(before) and before[-1].casefold() in speech().words["determiners"] and said.casefold() == "mine"
+    is_number = said == "I" and len(before) > 1 and before[-1][0].isupper() and before[-1][-1].isalpha()
+    return said if is_name or is_noun or is_number else flips[said.casefold()]
 
 
 def sentence(text: str) -> str:
