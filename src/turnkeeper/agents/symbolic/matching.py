@@ -16,6 +16,7 @@ MOST_SPOKEN_OF = 8
 ENOUGH = 0.6
 CLOSE = 0.5
 USER = "user"
+ABOUT_THE_USER = 0.5
 _NUMBER = re.compile(r"\d")
 _CAPITAL = re.compile(r"\b[A-Z]\w+")
 
@@ -73,11 +74,18 @@ class Evidence:
         key = name_key(self._question.name or "")
         own = [match for match in self.matches if _is_about(match.found, key)]
         kinds = [match.found for match in own if _defines(match.found)]
+        if valued := [match.found for match in self.matches if self._gives_value(match)]:
+            return valued[:1]
         if kinds:
             return kinds[:MOST_ANSWERS]
         if own:
             return [match.found for match in own][:MOST_ANSWERS]
         return [match.found for match in self.matches if match.cover == 1 and match.focus > 0][:MOST_ANSWERS]
+
+    def _gives_value(self, match: Match) -> bool:
+        """Whether the unit gives the one value of exactly what is asked for."""
+        slot = {word for word in telling(match.found.unit.slot or "") if word != USER}
+        return bool(slot) and slot == set(self._question.words)
 
     def related(self) -> list[FoundUnit]:
         """Units about the same thing, though they do not answer."""
@@ -94,7 +102,7 @@ def _match(question: Question, found: FoundUnit) -> Match:
     return Match(
         found=found,
         cover=sum(word in spoken for word in wanted) / len(wanted) if wanted else 0.0,
-        focus=sum(word in wanted for word in topic) / len(topic) if topic else 0.0,
+        focus=sum(word in wanted for word in topic) / len(topic) if topic else ABOUT_THE_USER,
         fits=_holds_answer(question, found),
         has_head=bool(wanted) and wanted[0] in spoken,
     )

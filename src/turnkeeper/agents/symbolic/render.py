@@ -16,6 +16,7 @@ from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
 
 HERE = "this conversation"
 SHORT_STATEMENTS = 1
+SHORT_LIST = 3
 _CLOSING = re.compile(r"([.!?]?)$")
 
 
@@ -58,7 +59,7 @@ def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) ->
             "knowledge": each.knowledge,
             "solver": each.solver,
             "error": each.error,
-            "sources": [marks.of(found) for found in each.solution.sources] if each.solution else [],
+            "sources": _cited(each, _shape_for(each, shape), marks),
         }
         for each, text in zip(flat, texts, strict=True)
     ]
@@ -100,6 +101,15 @@ def _status(answered: Answered) -> str:
     return "answered" if answered.is_known else "no-context"
 
 
+def _cited(answered: Answered, shape: Shape, marks: Marks) -> list[int]:
+    """Marks of what is really said, in order."""
+    solution = answered.solution
+    if solution is None:
+        return []
+    places = [place for said in _kept(solution, shape) for place in said.rests_on]
+    return [marks.of(solution.sources[place]) for place in dict.fromkeys(places)]
+
+
 def _as_text(answered: Answered, shape: Shape, marks: Marks) -> str:
     solution = answered.solution
     if solution is None:
@@ -118,11 +128,17 @@ def _as_text(answered: Answered, shape: Shape, marks: Marks) -> str:
 
 
 def _kept(solution: Solution, shape: Shape) -> Sequence[Statement]:
-    """Short answers keep what leads and the first thing said."""
+    """Short answers keep what leads, and the first thing said or the first few of a list."""
     if shape.length is not Length.SHORT:
         return solution.statements
-    leads = [each for each in solution.statements if not each.rests_on]
-    return [*leads, *[each for each in solution.statements if each.rests_on][:SHORT_STATEMENTS]]
+    left = SHORT_LIST if solution.is_list else SHORT_STATEMENTS
+    kept = []
+    for said in solution.statements:
+        if left == 0:
+            break
+        kept.append(said)
+        left -= bool(said.rests_on)
+    return kept
 
 
 def _with_marks(said: Statement, solution: Solution, shape: Shape, marks: Marks) -> str:
@@ -168,8 +184,8 @@ def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, An
         # What only leads to the rest is for people.
         told = [each.text for each in said if not (each.text.endswith(":") and len(said) > 1)]
         answer = {"answer": " ".join(told), "status": _status(answered)}
-    if shape.cited and solution.sources:
-        answer["cites"] = sorted({marks.of(solution.sources[place]) for each in said for place in each.rests_on})
+    if shape.cited and (cited := _cited(answered, shape, marks)):
+        answer["cites"] = cited
     return answer
 
 

@@ -28,6 +28,8 @@ async def decide(question: Question, evidence: Evidence, triples: Triples, memor
         return _verdict(True, chain.premises)
     for found in said:
         return _verdict(is_negated(found.unit.content) == denied, (found,))
+    if not denied and (turned := _turned_round(question, evidence)) is not None:
+        return _verdict(False, (turned,))
     if (premises := await _of_its_kind(question, triples, memory)) is not None:
         return _verdict(is_negated(premises[-1].unit.content) == denied, premises)
     if not denied and (other := _other_value(question, evidence)) is not None:
@@ -55,6 +57,32 @@ def _in_order(wanted: Sequence[str], found: FoundUnit) -> bool:
         said = [meaning(word) for word in words_of(f"{found.unit.topic} {found.unit.content}")]
     places = iter(said)
     return all(word in places for word in wanted)
+
+
+def _turned_round(question: Question, evidence: Evidence) -> FoundUnit | None:
+    """A comparison that says the same the other way round: where A is more than B, B is not more than A."""
+    asked = _sides(question.rest)
+    if asked is None:
+        return None
+    for match in evidence.matches:
+        said = _sides(match.found.unit.content)
+        if match.cover < 1 or said is None or is_negated(match.found.unit.content):
+            continue
+        (asked_more, asked_less), (said_more, said_less) = asked, said
+        # How they are compared stands with the first of them: it is what both first sides share.
+        quality = asked_more & said_more
+        if quality and asked_more - quality <= said_less and asked_less <= said_more:
+            return match.found
+    return None
+
+
+def _sides(text: str) -> tuple[set[str], set[str]] | None:
+    """What is said to be more, and what it is compared with."""
+    words, comparing = words_of(text), speech().words["comparing"]
+    for place, word in enumerate(words):
+        if word in comparing:
+            return set(telling(" ".join(words[:place]))), set(telling(" ".join(words[place:]))) - {meaning(word)}
+    return None
 
 
 def _other_value(question: Question, evidence: Evidence) -> FoundUnit | None:
