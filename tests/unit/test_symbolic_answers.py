@@ -124,6 +124,8 @@ async def test_a_question_is_answered_from_what_was_said_with_its_source(questio
         ("Does Tartu live in Lena?", "I do not know whether that is so."),
         ("What is the name of the depot?", "I do not know"),
         ("Write a song about vans?", "I do not know that."),
+        ("Where does Lena's mother live?", "I do not know that."),
+        ("When does the harvest of plums begin?", "I do not know that."),
     ],
 )
 async def test_what_is_not_known_is_said_plainly_and_never_made_up(question: str, said: str) -> None:
@@ -543,6 +545,16 @@ async def test_a_long_question_takes_no_long_time(text: str) -> None:
         told = await Talk(known=known(FACTS)).say(text)
 
     assert told.notes.status == "no-context"
+
+
+def test_fault_27_nothing_that_ships_as_words_is_left_unused() -> None:
+    folder = ROOT / "src/turnkeeper/agents/symbolic"
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py")).replace("'", '"')
+    spoken = speech()
+    names = {*spoken.replies, *spoken.words, *spoken.questions, *spoken.guidance, *spoken.small_talk}
+
+    assert {name for name in names if f'"{name}"' not in code} == set()
+    assert [path.name for path in (folder / "languages").iterdir()] == ["en.toml"]
 
 
 def test_one_source_is_named_once_with_all_its_marks() -> None:

@@ -8,17 +8,15 @@ from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import Question, QuestionKind
 from turnkeeper.agents.symbolic.words import meaning, meanings_in, meanings_of, stem, telling, words_of
 from turnkeeper.model.names import name_key
-from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
+from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.unit import Relation, UnitRole
 
 MOST_ANSWERS = 3
 MOST_SPOKEN_OF = 8
-ENOUGH = 0.6
 CLOSE = 0.5
 USER = "user"
 ABOUT_THE_USER = 0.5
 _NUMBER = re.compile(r"\d")
-_CAPITAL = re.compile(r"\b[A-Z]\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +30,6 @@ class Match:
     cover: float
     focus: float
     fits: bool
-    has_head: bool
 
     @property
     def rank(self) -> tuple[float, bool, float]:
@@ -48,22 +45,13 @@ class Evidence:
         self.matches = sorted(matches, key=lambda match: (*match.rank, match.found.score), reverse=True)
 
     def answers(self) -> list[FoundUnit]:
-        """Those that answer best and equally well. None where a word that matters is spoken of nowhere."""
-        answering = [match for match in self.matches if self._answers(match)]
-        if not answering:
-            return []
-        best = answering[0]
-        return [match.found for match in answering if match.rank == best.rank][:MOST_ANSWERS]
+        """Those that answer best and equally well.
 
-    def _answers(self, match: Match) -> bool:
-        if match.cover == 0:
-            return False
-        kind = self._question.kind
-        if kind in (QuestionKind.WHEN, QuestionKind.HOW_MANY, QuestionKind.WHERE, QuestionKind.WHY, QuestionKind.HOW):
-            return match.fits and match.cover >= ENOUGH
-        if kind is QuestionKind.WHO:
-            return match.cover == 1 or (match.fits and match.cover >= ENOUGH)
-        return match.cover == 1 or (match.has_head and match.cover > ENOUGH)
+        A unit that leaves out a word of the question speaks of something else, however close it comes: where a person
+        lives says nothing about where her mother does.
+        """
+        answering = [match for match in self.matches if match.cover == 1 and match.fits]
+        return [match.found for match in answering if match.rank == answering[0].rank][:MOST_ANSWERS]
 
     def speaking_of_all(self) -> list[FoundUnit]:
         """Units that speak of everything that the question is about."""
@@ -104,7 +92,6 @@ def _match(question: Question, found: FoundUnit) -> Match:
         cover=sum(word in spoken for word in wanted) / len(wanted) if wanted else 0.0,
         focus=sum(word in wanted for word in topic) / len(topic) if topic else ABOUT_THE_USER,
         fits=_holds_answer(question, found),
-        has_head=bool(wanted) and wanted[0] in spoken,
     )
 
 
@@ -123,9 +110,6 @@ def _holds_answer(question: Question, found: FoundUnit) -> bool:
             return explains or any(f" {reason} " in said for reason in words["reasons"])
         case QuestionKind.HOW:
             return found.unit.role in (UnitRole.PROCEDURE, UnitRole.CONSTRAINT, UnitRole.DESCRIPTION)
-        case QuestionKind.WHO:
-            named = {name.casefold() for name in _CAPITAL.findall(text)}
-            return bool(named - set(words_of(question.text))) or found.place == SESSION_PLACE
         case _:
             return True
 
