@@ -17,9 +17,11 @@ from tests.contract.builders import (
     LEASE_SECONDS,
     RUN_OUT,
     a_session,
+    a_unit,
     accept,
     answer,
     asking,
+    audit_of,
     claim,
     clock,
     end_as,
@@ -28,16 +30,18 @@ from tests.contract.builders import (
     load,
     reset,
     supersede,
+    view_of,
 )
 from tests.scale import rounds
 from turnkeeper.errors import LeaseLost, SessionMoved
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.model.ids import RunId, Subject, TenantId, UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Finish, Run, RunStatus
-from turnkeeper.model.session import Session
+from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import PhaseScope, Unit, UnitChanges, UnitStatus
 from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed
 from turnkeeper.testing.clock import NOON
 
@@ -47,6 +51,7 @@ MOST_SESSIONS = 3
 any_one = strategies.integers(min_value=0, max_value=11)
 yes_or_no = strategies.booleans()
 ends = strategies.sampled_from([RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.TIMED_OUT])
+fates = strategies.sampled_from([None, *UnitStatus])
 ways = strategies.sampled_from([DoubleText.ROLLBACK, DoubleText.INTERRUPT, DoubleText.MERGE])
 
 _tenants = count(1)
@@ -75,8 +80,11 @@ class ExpectedSession:
     runs: list[ExpectedRun] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
+    known: list[Unit] = field(default_factory=list)
+    units: dict[UnitId, UnitStatus] = field(default_factory=dict)
     turns: int = 0
     resets: int = 0
+    commands: int = 0
     fence: int = 0
     feed_no: int = 0
     last_queue_no: int = 0
@@ -84,6 +92,18 @@ class ExpectedSession:
     held: tuple[Run, Lease] | None = None
     has_run_out: bool = False
     lost: list[tuple[Run, Lease]] = field(default_factory=list)
+
+    @property
+    def revision(self) -> int:
+        return self.turns + self.resets + self.commands
+
+    def learn(self, changes: UnitChanges) -> None:
+        """What is in reach afterwards, and what became of each unit there ever was."""
+        self.known = list(changes.applied_to(tuple(self.known)))
+        self.units |= {unit.id: UnitStatus.COMMITTED for unit in changes.added}
+        self.units |= {old: UnitStatus.SUPERSEDED for old, _ in changes.superseded}
+        self.units |= dict.fromkeys(changes.pushed_out, UnitStatus.PUSHED_OUT)
+        self.units |= dict.fromkeys(changes.forgotten, UnitStatus.FORGOTTEN)
 
     def having(self, status: RunStatus) -> list[ExpectedRun]:
         return [run for run in self.runs if run.status is status]
@@ -250,18 +270,48 @@ class Conversations(RuleBasedStateMachine):
         self._touched = one
 
     @precondition(lambda self: bool(self._held()))
-    @rule(which=any_one)
-    def a_run_commits(self, which: int) -> None:
+    @rule(which=any_one, fate=fates, other=any_one)
+    def a_run_commits(self, which: int, fate: UnitStatus | None, other: int) -> None:
         one, run, lease = self._pick(self._held(), which)
-        text = self._text()
+        text, changes = self._text(), self._changes(one, fate, other)
 
-        committed = self._run(self._commit(one, run, lease, text))
+        committed = self._run(self._commit(one, run, lease, text, changes=changes))
 
+        one.learn(changes)
         one.history += [*run.lines, text]
         one.state, one.turns = {"last": text}, one.turns + 1
         one.let_go(RunStatus.COMPLETED)
         self._released(one, committed)
-        assert committed.revision == one.turns + one.resets
+        assert committed.revision == one.revision
+
+    @precondition(lambda self: bool(self._held()))
+    @rule(which=any_one, fate=fates, other=any_one)
+    def a_command_changes_units(self, which: int, fate: UnitStatus | None, other: int) -> None:
+        one, run, lease = self._pick(self._held(), which)
+        changes = self._changes(one, fate, other)
+        real = self._run(self._store.runs.get(self._tenant, run.id))
+        session = self._run(load(self._store, one.session)).session
+
+        end = end_as(real, RunStatus.COMPLETED)
+        committed = self._run(self._store.runs.change_units(lease, changes, end, session=session))
+
+        one.learn(changes)
+        one.commands += 1
+        one.let_go(RunStatus.COMPLETED)
+        self._released(one, committed)
+        assert committed.revision == one.revision
+
+    @precondition(lambda self: bool(self._sessions))
+    @rule(which=any_one)
+    def a_session_that_is_not_idle_does_not_expire(self, which: int) -> None:
+        one = self._pick(self._sessions, which)
+
+        session = self._run(
+            self._store.sessions.expire(self._tenant, one.session.id, at=NOON, audit=audit_of("expire"))
+        )
+
+        assert session.status is SessionStatus.ACTIVE
+        self._touched = one
 
     @precondition(lambda self: bool(self._held()))
     @rule(which=any_one)
@@ -302,12 +352,12 @@ class Conversations(RuleBasedStateMachine):
     def a_run_resets_its_session(self, which: int) -> None:
         one, _, lease = self._pick(self._held(), which)
 
-        epoch = self._run(reset(self._store, one.session, lease, revision=one.turns + one.resets))
+        epoch = self._run(reset(self._store, one.session, lease, revision=one.revision))
 
         one.feed_no += 1 + len(one.having(RunStatus.WAITING))
         for run in one.having(RunStatus.WAITING):
             run.status = RunStatus.CANCELLED
-        one.history, one.state, one.resets = [], {}, one.resets + 1
+        one.history, one.state, one.known, one.resets = [], {}, [], one.resets + 1
         assert epoch.number == one.resets + 1
         self._touched = one
 
@@ -321,7 +371,7 @@ class Conversations(RuleBasedStateMachine):
         with pytest.raises(LeaseLost):
             self._run(self._store.runs.end(lease, end_as(real, RunStatus.FAILED)))
         with pytest.raises(LeaseLost):
-            self._run(reset(self._store, one.session, lease, revision=one.turns + one.resets))
+            self._run(reset(self._store, one.session, lease, revision=one.revision))
 
         assert self._store.runs.renew([lease], lease_seconds=LEASE_SECONDS) == [lease]
         self._touched = one
@@ -374,12 +424,22 @@ class Conversations(RuleBasedStateMachine):
         loaded = self._run(load(self._store, one.session, window=1000))
         runs = self._run(self._store.runs.list(self._tenant, one.session.id, before=None, limit=1000))
         said = [message.content for message in loaded.history]
-        assert loaded.session.revision == one.turns + one.resets
+        assert loaded.session.revision == one.revision
         assert (loaded.session.turns, loaded.session.epoch.number) == (one.turns, one.resets + 1)
         assert (said, loaded.state) == (one.history, one.state)
         assert {run.id: run.status for run in runs} == {run.id: run.status for run in one.runs}
         assert len([run for run in runs if run.status is RunStatus.RUNNING]) <= 1
+        self._units_agree(one)
         self._feed_agrees(one)
+
+    def _units_agree(self, one: ExpectedSession) -> None:
+        """What is in reach is found in every way there is, and what is not is still told."""
+        view, units = view_of(one.session, one.resets + 1), self._store.units
+        kept = self._run(units.list(self._tenant, one.session.id, epoch=None, after=0, limit=1000))
+        assert {unit.id: unit.status for _, unit in kept} == one.units
+        assert self._run(units.newest(view, limit=1000)) == one.known[::-1]
+        found = self._run(units.search(view, ["fact"], scope=PhaseScope.KNOWLEDGE, limit=1000))
+        assert {each.unit.id for each in found} == {unit.id for unit in one.known}
 
     def _feed_agrees(self, one: ExpectedSession) -> None:
         """Every number was given once: to an entry that is still there, or to a delta that its run's end names."""
@@ -399,8 +459,28 @@ class Conversations(RuleBasedStateMachine):
 
     # --- helpers of the rules
 
+    def _changes(self, one: ExpectedSession, fate: UnitStatus | None, other: int) -> UnitChanges:
+        """A new unit, and maybe the end of a known one; `committed` keeps nothing at all."""
+        unit, old = a_unit(f"This is a fact, {self._text()}."), self._pick(one.known, other) if one.known else None
+        match fate:
+            case UnitStatus.COMMITTED:
+                return UnitChanges()
+            case UnitStatus.SUPERSEDED if old:
+                return UnitChanges(added=(unit,), superseded=((old.id, unit.id),))
+            case UnitStatus.PUSHED_OUT if old:
+                return UnitChanges(added=(unit,), pushed_out=(old.id,))
+            case UnitStatus.FORGOTTEN if old:
+                return UnitChanges(forgotten=(old.id,))
+        return UnitChanges(added=(unit,))
+
     def _commit(
-        self, one: ExpectedSession, run: ExpectedRun, lease: Lease, text: str, ahead: int = 0
+        self,
+        one: ExpectedSession,
+        run: ExpectedRun,
+        lease: Lease,
+        text: str,
+        ahead: int = 0,
+        changes: UnitChanges | None = None,
     ) -> Coroutine[Any, Any, Committed]:
         real = self._run(self._store.runs.get(self._tenant, run.id))
         loaded = self._run(load(self._store, one.session))
@@ -412,6 +492,7 @@ class Conversations(RuleBasedStateMachine):
             state={"last": text},
             finish=Finish.DONE,
             at=NOON,
+            units=changes,
         )
         return self._store.runs.commit(
             turn,

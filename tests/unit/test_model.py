@@ -72,7 +72,7 @@ WRONG: list[tuple[Any, dict[str, Any]]] = [
     (SESSION, {"closed_at": NOON}),
     (SESSION, {"idle_for_seconds": 0}),
     (MESSAGE, {"seq": 0}),
-    (MESSAGE, {"turn": 0}),
+    (MESSAGE, {"turn": -1}),
     (MESSAGE, {"epoch": 0}),
     (EPOCH, {"number": 0}),
     (EPOCH, {"first_seq": 0}),

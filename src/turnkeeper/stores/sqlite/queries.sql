@@ -370,18 +370,19 @@ SELECT u.data, -bm25(unit_search, 0.0, 0.0, 0.0, 0.0, 1.5, 1.0, 0.6) AS score
  ORDER BY 2 DESC, u.no LIMIT :limit;
 
 -- name: guiding_units
-SELECT data FROM units
+-- Few units guide. Left to itself the planner would walk over all of a place.
+SELECT data FROM units INDEXED BY units_that_guide
  WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
    AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
    AND instr(' ' || scopes || ' ', ' ' || :scope || ' ')
  ORDER BY no DESC LIMIT :limit;
 
 -- name: units_about
-SELECT data, no FROM units
+SELECT data, no FROM units INDEXED BY units_by_subject
  WHERE tenant = :tenant AND place = :place AND subject_key IN (SELECT value FROM json_each(:keys))
    AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
  UNION
-SELECT data, no FROM units
+SELECT data, no FROM units INDEXED BY units_by_object
  WHERE tenant = :tenant AND place = :place AND object_key IN (SELECT value FROM json_each(:keys))
    AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
  ORDER BY no DESC LIMIT :limit;
@@ -392,15 +393,15 @@ SELECT data FROM units
  ORDER BY no DESC LIMIT :limit;
 
 -- name: known_units
-SELECT data, no FROM units
+SELECT data, no FROM units INDEXED BY units_by_hash
  WHERE tenant = :tenant AND place = :place AND hash IN (SELECT value FROM json_each(:hashes))
    AND status = 'committed' AND since = :epoch
  UNION
-SELECT data, no FROM units
+SELECT data, no FROM units INDEXED BY units_by_slot
  WHERE tenant = :tenant AND place = :place AND slot_key IN (SELECT value FROM json_each(:slots))
    AND status = 'committed' AND since = :epoch
  UNION
-SELECT data, no FROM units
+SELECT data, no FROM units INDEXED BY units_by_id
  WHERE tenant = :tenant AND place = :place AND id IN (SELECT value FROM json_each(:ids))
    AND status = 'committed' AND since = :epoch
  ORDER BY no;
@@ -420,6 +421,20 @@ UPDATE sessions SET revision = revision + 1
 SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idle FROM sessions
  WHERE status IN ('active', 'paused') AND (tenant, id) > (:tenant, :session_id)
  ORDER BY tenant, id LIMIT :limit;
+
+-- name: explained_run
+-- What a client keeps is no turn of ours, even under the id of one of our sessions.
+SELECT e.data, r.input,
+       (SELECT substr(m.content, 1, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.first_seq) AS asked,
+       (SELECT substr(m.content, 1, :chars) FROM messages m
+         WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.last_seq AND m.role = 'assistant')
+       AS preview
+  FROM explanations e
+  JOIN runs r ON r.tenant = e.tenant AND r.id = e.run_id
+  LEFT JOIN turns t ON t.tenant = e.tenant AND t.session_id = e.session_id AND t.number = r.turn
+                    AND r.custody = 'engine'
+ WHERE e.tenant = :tenant AND e.session_id = :session_id AND e.run_id = :run_id;
 
 -- name: explanations_before
 SELECT e.data, r.input,
