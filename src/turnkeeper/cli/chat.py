@@ -9,11 +9,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
-from turnkeeper.cli.local import found_at, note_of
+from turnkeeper.cli.explain import show
 from turnkeeper.cli.say import Flow, complain, harmless, own_command
-from turnkeeper.cli.talk import EmbeddedTalk, HttpTalk, Talk, TalkFailed
+from turnkeeper.cli.talk import EmbeddedTalk, Talk, TalkFailed, talk_with_server
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.settings import settings_from
 
@@ -45,14 +44,7 @@ def chat(*, url: str | None, token: str | None, database: str | None, session_id
 def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
     if database is not None:
         return EmbeddedTalk(Turnkeeper(settings_from(os.environ, database=database)))
-    settings = settings_from(os.environ, token=token)
-    local = found_at(note_of(settings))
-    if url is None and local is not None:
-        return HttpTalk(local.url, token or local.token, is_found=True)
-    url = url or f"http://{settings.host}:{settings.port}"
-    if token is None and local is not None and local.url == url.rstrip("/"):
-        token = local.token
-    return HttpTalk(url, token or settings.token)
+    return talk_with_server(url, token)
 
 
 @dataclass
@@ -190,15 +182,7 @@ class Parley:
         if self.run_id is None:
             self.console.print("Nothing was answered yet.")
             return
-        told = self.talk.explanation(self.run_id)
-        tree = Tree(Text.assemble(("run ", "bold"), self.run_id, "  ", (str(told["status"]), _colour(told["status"]))))
-        for stage in told["stages"]:
-            branch = tree.add(Text.assemble(stage["name"], (f"  {_span(stage['took_us'])}", "dim")))
-            for name, value in stage.get("data", {}).items():
-                branch.add(Text(harmless(f"{name}: {value}"), style="dim"))
-        if told.get("error"):
-            tree.add(Text(harmless(told["error"]["message"]), style="red"))
-        self.console.print(tree)
+        show(self.talk.explanation(self.run_id), self.console)
 
 
 def _rest(text: str, shown: str) -> str:
@@ -213,11 +197,3 @@ def _why_not(frame: Any) -> str:
     if error:
         return f"{error['message']} ({error['code']})"
     return f"The run was {frame['type'].removeprefix('run.').replace('_', ' ')}."
-
-
-def _span(microseconds: int) -> str:
-    return f"{microseconds / 1000:.1f} ms" if microseconds < 1_000_000 else f"{microseconds / 1e6:.1f} s"
-
-
-def _colour(status: str) -> str:
-    return {"completed": "green", "failed": "red", "waiting": "yellow"}.get(status, "yellow")

@@ -89,6 +89,32 @@ def chat(
     return chat(url=url, token=token, database=database, session_id=session, agent=agent)
 
 
+@app.command
+def explain(
+    run: Annotated[str, Parameter(help="The id of the run, as a reply, a feed or a log tells it.")],
+    /,
+    *,
+    full: Annotated[
+        bool, Parameter(name="--full", help="Also what each part was given and what it gave.", negative=())
+    ] = False,
+    mermaid: Annotated[bool, Parameter(name="--mermaid", help="As a chart in Mermaid.", negative=())] = False,
+    json: Annotated[bool, Parameter(name="--json", help="As JSON; with --full all of it.", negative=())] = False,
+    url: Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")] = None,
+    token: Annotated[str | None, flag("token", "The token that the server printed.")] = None,
+    database: Annotated[
+        str | None, Parameter(name="--database", help="Look into this database, without a server.", show_default=False)
+    ] = None,
+    tenant: Annotated[
+        str | None, Parameter(name="--tenant", help="Whose run it is; with --database only.", show_default=False)
+    ] = None,
+) -> int:
+    """Show why a run came out as it did, whatever its end."""
+    from turnkeeper.cli.explain import Source, explain
+
+    source = Source(url=url, token=token, database=database, tenant=tenant)
+    return explain(run, source, shape="mermaid" if mermaid else "json" if json else "tree", full=full)
+
+
 @audit.command
 def verify(
     *,

@@ -1,5 +1,6 @@
 """Words on a terminal: what goes wrong in one line, and nothing that a terminal would obey."""
 
+import os
 import shutil
 import sys
 import unicodedata
@@ -19,6 +20,20 @@ def counting(count: int, one: str, many: str) -> str:
 def harmless(text: str) -> str:
     """Text without control characters, so that what somebody else wrote cannot steer the terminal."""
     return "".join(letter for letter in text if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cs"))
+
+
+def put_out(text: str) -> None:
+    """Print text that a program may read: letter by letter into a pipe, without harm onto a terminal."""
+    try:
+        if sys.stdout.isatty():
+            sys.stdout.write(harmless(text))
+        else:
+            # Bytes, so that neither a locale nor a platform changes a letter or the end of a line.
+            sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads has seen enough, such as `head`. What is left must not be tried again at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def own_command() -> str:

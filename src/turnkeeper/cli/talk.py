@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
@@ -12,9 +13,12 @@ from typing import Any, Protocol, TypeVar
 import httpx2
 import msgspec
 
+from turnkeeper.cli.local import found_at, note_of
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Ticket, Turnkeeper
 from turnkeeper.ledger.feed import Frame
+from turnkeeper.server.wire_explanations import ExplanationOut
+from turnkeeper.settings import settings_from
 
 T = TypeVar("T")
 
@@ -43,7 +47,8 @@ class Talk(Protocol):
 
     def cancel(self, run_id: str) -> None: ...
 
-    def explanation(self, run_id: str) -> Told: ...
+    def explanation(self, run_id: str) -> Told:
+        """Why a run came out as it did, in full, as it travels."""
 
     def __enter__(self) -> "Talk": ...
 
@@ -125,6 +130,18 @@ def _refusal(response: httpx2.Response) -> TalkFailed:
     return TalkFailed(message, is_fatal=response.status_code == 401)
 
 
+def talk_with_server(url: str | None, token: str | None) -> HttpTalk:
+    """The server at this address, else the one on the local database. Raises ValueError for a faulty setting."""
+    settings = settings_from(os.environ, token=token)
+    local = found_at(note_of(settings))
+    if url is None and local is not None:
+        return HttpTalk(local.url, token or local.token, is_found=True)
+    url = url or f"http://{settings.host}:{settings.port}"
+    if token is None and local is not None and local.url == url.rstrip("/"):
+        token = local.token
+    return HttpTalk(url, token or settings.token)
+
+
 class EmbeddedTalk:
     """A turnkeeper in this process. Its loop has a thread of its own, so that typing does not hold it up."""
 
@@ -168,9 +185,8 @@ class EmbeddedTalk:
         self._do(self._keeper.cancel(run_id))
 
     def explanation(self, run_id: str) -> Told:
-        explanation = self._do(self._keeper.explanation(run_id))
-        told: Told = msgspec.to_builtins(explanation) if explanation else {"stages": [], "status": "open"}
-        return told
+        explained = self._do(self._keeper.explained(run_id))
+        return ExplanationOut.in_full(explained).model_dump(mode="json", by_alias=True)
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from turnkeeper.cli.say import complain, counting, harmless
+from turnkeeper.cli.say import complain, counting, harmless, put_out
 from turnkeeper.errors import UnitTextInvalid
 from turnkeeper.knowledge.text_form.document import Document, DocumentKind
 from turnkeeper.knowledge.text_form.read import parse_document
@@ -22,7 +22,7 @@ def check_file(file: str, *, kind: str) -> int:
     except CannotRead as error:
         return complain(str(error))
     except UnitTextInvalid as error:
-        _put_out(f"{_faults_of(error, file)}\n")
+        put_out(f"{_faults_of(error, file)}\n")
         return 1
     print(f"{_shown(file)}: {_counted(document)}.")
     return 0
@@ -41,7 +41,7 @@ def format_file(file: str, *, kind: str, write: bool) -> int:
         print(_faults_of(error, file), file=sys.stderr)
         return 1
     if not write:
-        _put_out(formatted)
+        put_out(formatted)
         return 0
     if formatted != text:
         try:
@@ -99,19 +99,6 @@ def _counted(document: Document) -> str:
 
 def _shown(file: str) -> str:
     return "standard input" if file == STDIN else harmless(file)
-
-
-def _put_out(text: str) -> None:
-    try:
-        if sys.stdout.isatty():
-            sys.stdout.write(harmless(text))
-        else:
-            # Bytes, so that neither a locale nor a platform changes a letter or the end of a line.
-            sys.stdout.buffer.write(text.encode())
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever reads has seen enough, such as `head`. What is left must not be tried again at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _replace(path: Path, text: str) -> None:

@@ -62,17 +62,16 @@ class Outcomes:
 
     async def explained(self, run: Run) -> ExplainedRun[Explanation]:
         """Why a run came out as it did. While it is open, or when that was dropped, as its feed tells it."""
-        explanation = await self._explanations.get(run)
-        if explanation is None:
+        explained = await self._explanations.explained(run)
+        if explained is None:
             entries = tuple([entry async for entry in self._told_of(run)])
             at = run.ended_at or run.started_at or run.accepted_at
             explanation = replace(explain_from_feed(run, entries, run.status, at, run.error), turn=run.turn)
-        asked = "\n".join(event.as_text for event in run.input.events)
-        return ExplainedRun(
-            explanation=explanation,
-            asked=asked[:PREVIEW_CHARS],
-            preview=(await self._said_by(run))[:PREVIEW_CHARS],
-        )
+            asked = "\n".join(event.as_text for event in run.input.events)
+            explained = ExplainedRun(explanation=explanation, asked=asked[:PREVIEW_CHARS], preview="")
+        if explained.preview:
+            return explained
+        return replace(explained, preview=(await self._said_by(run))[:PREVIEW_CHARS])
 
     async def _said_by(self, run: Run) -> str:
         """The answer or the question of a run, or why it has none."""

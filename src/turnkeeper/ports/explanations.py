@@ -12,6 +12,9 @@ class ExplanationStore(Protocol):
     async def get(self, run: Run) -> Explanation | None:
         """None while the run is open, and when it is so old that its Explanation was dropped."""
 
+    async def explained(self, run: Run) -> ExplainedRun[Explanation] | None:
+        """The same beside what was said in the run; None where `get` gives none."""
+
     async def list(
         self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
     ) -> Sequence[ExplainedRun[Explanation]]:

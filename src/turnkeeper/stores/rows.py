@@ -380,6 +380,10 @@ def explanations_params(tenant: TenantId, session_id: SessionId, before: RunId |
     }
 
 
+def explained_run_params(run: Run) -> Params:
+    return {"tenant": run.tenant, "session_id": run.session_id, "run_id": run.id, "chars": PREVIEW_CHARS}
+
+
 def explained_run_of(row: Row) -> ExplainedRun[Explanation]:
     return _beside_what_was_said(_decode_explanation(row["data"]), row)
 

@@ -18,6 +18,10 @@ class SqliteExplanations:
         found = self._database.read(sql.get_explanation, place)
         return rows.explanation_of(found[0]["data"]) if found else None
 
+    async def explained(self, run: Run) -> ExplainedRun[Explanation] | None:
+        found = self._database.read(sql.explained_run, rows.explained_run_params(run))
+        return rows.explained_run_of(found[0]) if found else None
+
     async def list(
         self, tenant: TenantId, session_id: SessionId, *, before: RunId | None, limit: int
     ) -> Sequence[ExplainedRun[Explanation]]:
