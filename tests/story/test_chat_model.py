@@ -295,6 +295,13 @@ async def test_rules_are_asked_before_a_model_and_a_model_only_where_they_do_not
     assert (known.budget.model_calls, unknown.budget.model_calls) == (0, 1)
 
 
+async def test_no_model_is_asked_to_acknowledge_a_statement() -> None:
+    async with a_model(saying_json(known=True, answer="Nice.")) as model:
+        told = await talk_with(model.url).say("Hello!", SOLVE)
+
+    assert (told.text, model.asked) == ("Hello! Tell me what I should know, or ask me something.", [])
+
+
 async def test_without_calls_left_the_rules_answer_alone() -> None:
     async with a_model(saying_json(known=True, answer="80.")) as model:
         talk = talk_with(model.url, known=[PORT], model_calls=0)

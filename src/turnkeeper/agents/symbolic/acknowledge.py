@@ -6,6 +6,7 @@ from turnkeeper.agents.symbolic.guidance import promises
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import after_phrase, plain_form
 from turnkeeper.agents.symbolic.saying import in_words, plainly
+from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.staged import as_found
 from turnkeeper.agents.symbolic.words import is_readable
 from turnkeeper.model.names import content_hash, name_key
@@ -19,9 +20,10 @@ MOST_LOOKED_AT = 50
 
 async def acknowledge(task: Task, memory: Memory) -> Solution:
     replies = speech().replies
+    if (said := small_talk(task.seed.text)) is not None and not task.staged:
+        return plainly(said)
     statements = [Statement(text=promise) for promise in promises(task.staged)]
     noted = as_found(task.staged)
-    sources: list[FoundUnit] = []
     known = await _known_like(noted, memory) if noted else []
     new = [found for found in noted if _hash(found.unit) not in {_hash(each.unit) for each in known}]
     for found in noted:
@@ -36,9 +38,7 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
         statements.append(Statement(text=replies["corrected"].format(what=_inside(in_words(old)))))
     if not statements:
         return plainly(replies[_nothing_noted(task.seed.text)], known=False)
-    return Solution(
-        status=SolveStatus.SUCCESS, statements=tuple(statements), sources=tuple(sources), is_list=len(new) > 1
-    )
+    return Solution(status=SolveStatus.SUCCESS, statements=tuple(statements), is_list=len(new) > 1)
 
 
 def _nothing_noted(text: str) -> str:

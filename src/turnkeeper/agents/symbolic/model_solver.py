@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from turnkeeper.agents.symbolic.acknowledge import acknowledge
 from turnkeeper.agents.symbolic.model_detector import unfenced
 from turnkeeper.agents.symbolic.prompts import SOLVE
 from turnkeeper.agents.symbolic.reference import put_in
@@ -35,7 +36,7 @@ class _Reply(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ModelSolver:
-    """One call of the model. A reply that cites what it was not given is no answer."""
+    """One call of the model for a question. A reply that cites what it was not given is no answer."""
 
     descriptor = PluginDescriptor(
         id="gs-llm",
@@ -52,11 +53,13 @@ class ModelSolver:
         self._model = model
 
     async def solve(self, task: Task, call: PluginCall) -> Solution:
+        if not task.seed.asks:
+            return await acknowledge(task, call.memory)
         evidence = (*task.evidence, *still_true(as_found(task.staged), [each.unit for each in task.evidence]))
         asked = {
             "evidence": [_shown(number, found) for number, found in enumerate(evidence, start=1)],
             "guidance": [unit.content for unit in task.guidance],
-            "question" if task.seed.asks else "statement": put_in(task.seed.text, task.seed.refers_to),
+            "question": put_in(task.seed.text, task.seed.refers_to),
         }
         messages = [
             ChatMessage(role=ChatRole.SYSTEM, content=SOLVE),

@@ -44,10 +44,10 @@ class SymbolicSolver:
     )
 
     async def solve(self, task: Task, call: PluginCall) -> Solution:
-        if (said := small_talk(task.seed.text)) is not None and not task.staged:
-            return plainly(said)
         if not task.seed.asks:
             return await acknowledge(task, call.memory)
+        if (said := small_talk(task.seed.text)) is not None:
+            return plainly(said)
         if (question := read_question(task.seed.text)).kind in OF_THE_TALK:
             return await _answer(question, task, call)
         text = put_in(task.seed.text, task.seed.refers_to)
