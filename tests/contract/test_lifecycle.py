@@ -137,6 +137,14 @@ async def test_a_session_expires_exactly_when_its_idle_time_is_over(store: Store
     assert (early.status, in_time.status) == (SessionStatus.ACTIVE, SessionStatus.EXPIRED)
 
 
+async def test_an_answer_keeps_a_session_alive_as_a_message_does(store: Store) -> None:
+    session = await a_kept_session(store)
+
+    await exchange(store, session, "Hello", "Welcome")
+
+    assert (await load(store, session)).session.last_active_at == NOON + timedelta(seconds=1)
+
+
 async def test_a_session_whose_lease_is_held_never_expires(store: Store, backend: Backend) -> None:
     session = await a_kept_session(store)
     await held(store, "This takes long", session)

@@ -149,7 +149,8 @@ WITH lease AS (
       FROM leases WHERE tenant = :tenant AND subject = :subject FOR UPDATE
 ), session AS (
     UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq,
-                          preferences = COALESCE(:preferences, s.preferences)
+                          preferences = COALESCE(:preferences, s.preferences),
+                          last_active_at = GREATEST(s.last_active_at, :now)
       FROM lease l
      WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
     RETURNING s.revision
@@ -439,7 +440,8 @@ SELECT tenant, subject, holder FROM leases
 
 -- name: advance_session
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
-                    preferences = COALESCE(:preferences, preferences)
+                    preferences = COALESCE(:preferences, preferences),
+                    last_active_at = GREATEST(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
 -- name: reset_session

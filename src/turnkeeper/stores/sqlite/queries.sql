@@ -203,7 +203,8 @@ SELECT tenant, subject, holder FROM leases
 -- name: advance_session
 -- Changes no row when another turn was committed first; the caller then raises SessionMoved.
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
-                    preferences = COALESCE(:preferences, preferences)
+                    preferences = COALESCE(:preferences, preferences),
+                    last_active_at = max(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
 -- name: reset_session
