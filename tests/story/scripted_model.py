@@ -60,11 +60,16 @@ async def a_model(*script: Answer) -> AsyncIterator[ScriptedModel]:
     answers = list(script)
     model = ScriptedModel(url="", script=answers)
 
+    serving: set[asyncio.Task[None]] = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        serving.add(task)
         try:
             await _exchange(reader, writer, model)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # The caller has gone.
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # The caller has gone, or the test is over.
         finally:
             writer.close()
 
@@ -75,6 +80,9 @@ async def a_model(*script: Answer) -> AsyncIterator[ScriptedModel]:
         yield model
     finally:
         server.close()
+        for task in serving:
+            task.cancel()
+        await asyncio.gather(*serving)
 
 
 async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, model: ScriptedModel) -> None:

@@ -442,7 +442,7 @@ async def test_a_plugin_that_hangs_leaves_time_for_the_next_one() -> None:
             raise AssertionError
 
     talk = Talk(
-        plugins=[Hanging("gs-hanging", answer("")), Solver("gs-quick", answer("Quick."))], only=True, seconds=0.2
+        plugins=[Hanging("gs-hanging", answer("")), Solver("gs-quick", answer("Quick."))], only=True, seconds=0.6
     )
 
     told = await talk.say("What is the port?")

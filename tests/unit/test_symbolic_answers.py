@@ -567,3 +567,42 @@ def test_one_source_is_named_once_with_all_its_marks() -> None:
     answered = Answered(seed=Seed(id="seed-1", text="Which?"), solution=saying(found))
 
     assert render([answered], Shape(), ()).text.endswith("\n\n[1][2] Plan")
+
+
+@pytest.mark.parametrize(
+    ("wish", "promise"),
+    [
+        ("Answer in JSON.", "will_json"),
+        ("Use bullet points.", "will_bullets"),
+        ("No bullet points, ever.", "will_plain"),
+        ("Stop using JSON.", "will_plain"),
+        ("Be brief.", "will_short"),
+        ("Don't be so brief.", "will_long"),
+        ("Explain everything in detail.", "will_long"),
+        ("Leave out the sources.", "will_uncited"),
+        ("Answer politely.", "will_politely"),
+        ("Do not use emojis.", "understood"),
+        ("Answer as a haiku.", "beyond"),
+    ],
+)
+async def test_guidance_is_promised_only_as_far_as_it_is_kept(wish: str, promise: str) -> None:
+    told = await Talk(extractor=ScriptedExtractor({wish.rstrip("."): guidance(wish), wish: guidance(wish)})).say(wish)
+
+    said = json.loads(told.text)["answer"] if promise == "will_json" else told.text
+    assert said == speech().replies[promise]
+
+
+async def test_what_was_told_beside_a_question_without_an_answer_is_noted_all_the_same() -> None:
+    talk = Talk(extractor=ScriptedExtractor().knows(*FACTS))
+
+    told = await talk.say("The depot is in Narva. Who is Oskar?")
+
+    assert told.text.startswith("Noted: the depot is in Narva.\n\nI do not know anything about Oskar.")
+
+
+async def test_a_sentence_that_begins_with_a_pronoun_is_said_with_what_it_is_about() -> None:
+    about = [unit("It's closed on Mondays.", "our kiosk"), unit("He has a boat.", "Jaan")]
+
+    text, _ = await asked("What do you remember?", about)
+
+    assert text.splitlines()[1:] == ["- Jaan has a boat [1].", "- Your kiosk is closed on Mondays [2]."]

@@ -5,9 +5,11 @@ The key goes into one header and nowhere else: no error, log or Explanation hold
 
 import asyncio
 import email.utils
+import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -96,6 +98,10 @@ class HttpChatModel:
     def _seconds_left(self, deadline: datetime) -> float:
         return (deadline - self.clock.now()).total_seconds()
 
+    def _trust(self) -> ssl.SSLContext | bool:
+        """Certificates are read once, and not at all where nothing is encrypted: reading them takes a while."""
+        return _certificates() if self.url.lower().startswith("https:") else False
+
     async def _once(self, body: dict[str, Any], deadline: datetime) -> Completion:
         import httpx2
 
@@ -104,7 +110,7 @@ class HttpChatModel:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         try:
-            async with asyncio.timeout(seconds), httpx2.AsyncClient(timeout=None) as client:
+            async with asyncio.timeout(seconds), httpx2.AsyncClient(timeout=None, verify=self._trust()) as client:
                 address = f"{self.url.rstrip('/')}/chat/completions"
                 async with client.stream(
                     "POST", address, headers=headers, content=msgspec.json.encode(body)
@@ -121,6 +127,11 @@ class HttpChatModel:
         except httpx2.TransportError:
             raise _Attempt(ModelFault.UNREACHABLE, "The connection to the model could not be made, or broke.") from None
         return _completion(answer, body["model"])
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    return ssl.create_default_context()
 
 
 def _check_status(response: "httpx2.Response", now: datetime) -> None:

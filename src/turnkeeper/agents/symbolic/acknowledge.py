@@ -41,6 +41,12 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     return Solution(status=SolveStatus.SUCCESS, statements=tuple(statements), is_list=len(new) > 1)
 
 
+def noted_too(staged: Sequence[Unit]) -> list[str]:
+    """What was noted beside a question that could not be answered, so that it does not seem lost."""
+    said = [in_words(found) for found in as_found(staged)]
+    return [speech().replies["noted"].format(what=_inside(" ".join(said)))] if said else []
+
+
 def _nothing_noted(text: str) -> str:
     if after_phrase(plain_form(text), speech().questions["forget"]) is not None:
         return "forget"

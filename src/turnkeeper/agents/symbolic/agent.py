@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 
+from turnkeeper.agents.symbolic.acknowledge import noted_too
 from turnkeeper.agents.symbolic.choice import Choice, choice_for
 from turnkeeper.agents.symbolic.frames import RETRYABLE, Answered, Frames
 from turnkeeper.agents.symbolic.guidance import refusals, shape_of
@@ -105,6 +106,8 @@ class _TurnOfPlugins:
         guidance = await self._guidance(PhaseScope.SOLVE, detection.units)
         if any(seed.asks for seed in seeds):
             self._remarks += refusals(detection.units)
+        if any(seed.asks for seed in seeds) and not any(each.is_known for each in answers):
+            self._remarks += noted_too(detection.units)
         rendered = render(answers, shape_of(guidance), self._remarks)
         root.end(
             "succeeded",

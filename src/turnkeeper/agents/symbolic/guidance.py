@@ -37,17 +37,18 @@ def shape_of(guidance: Sequence[Unit]) -> Shape:
 
 
 def _after(shape: Shape, unit: Unit) -> Shape:
-    text = unit.content
-    if _says(text, "plain"):
+    """A form that is refused is left for prose, and a length that is refused for the other one."""
+    text, refused = unit.content, _refuses(unit.content)
+    if _says(text, "plain") or (refused and (_says(text, "json") or _says(text, "bullets"))):
         shape = replace(shape, form=Form.PROSE)
     elif _says(text, "json"):
         shape = replace(shape, form=Form.JSON)
     elif _says(text, "bullets"):
         shape = replace(shape, form=Form.BULLETS)
     if _says(text, "short"):
-        shape = replace(shape, length=Length.SHORT)
+        shape = replace(shape, length=Length.LONG if refused else Length.SHORT)
     elif _says(text, "long"):
-        shape = replace(shape, length=Length.LONG)
+        shape = replace(shape, length=Length.SHORT if refused else Length.LONG)
     if _says(text, "uncited"):
         shape = replace(shape, cited=False)
     return shape
@@ -58,7 +59,7 @@ def promises(staged: Iterable[Unit]) -> list[str]:
     said: list[str] = []
     for unit in staged:
         if unit.guides(PhaseScope.SOLVE):
-            said += [promise for promise in _promises_for(unit.content) if promise not in said]
+            said += [promise for promise in _promises_for(unit) if promise not in said]
     return said
 
 
@@ -73,37 +74,43 @@ def refusals(staged: Iterable[Unit]) -> list[str]:
     ]
 
 
-def _promises_for(text: str) -> list[str]:
-    replies = speech().replies
+def _promises_for(unit: Unit) -> list[str]:
+    replies, text = speech().replies, unit.content
     if refused := _language_refused(text):
         return [refused]
+    shape = _after(Shape(), unit)
     kept = [
         replies[reply]
-        for group, reply in (
-            ("plain", "will_plain"),
-            ("json", "will_json"),
-            ("bullets", "will_bullets"),
-            ("short", "will_short"),
-            ("long", "will_long"),
-            ("uncited", "will_uncited"),
-            ("polite", "will_politely"),
+        for wished, reply in (
+            (shape.form is Form.JSON, "will_json"),
+            (shape.form is Form.BULLETS, "will_bullets"),
+            (
+                shape.form is Form.PROSE and any(_says(text, form) for form in ("plain", "json", "bullets")),
+                "will_plain",
+            ),
+            (shape.length is Length.SHORT, "will_short"),
+            (shape.length is Length.LONG, "will_long"),
+            (not shape.cited, "will_uncited"),
+            (_says(text, "polite"), "will_politely"),
         )
-        if _says(text, group)
+        if wished
     ]
-    if kept:
-        return kept[:1] if _says(text, "plain") else kept
-    return [_beyond(text) or replies["understood"]]
+    return kept or [_beyond(text) or replies["understood"]]
 
 
 def _language_refused(text: str) -> str | None:
     wanted = [word for word in words_of(text) if word in speech().guidance["languages"]]
-    if not wanted or speech().own_language in words_of(text):
+    if not wanted or speech().own_language in words_of(text) or _refuses(text):
         return None
     return speech().replies["only_english"].format(language=wanted[0].capitalize())
 
 
 def _beyond(text: str) -> str | None:
-    return speech().replies["beyond"] if _says(text, "beyond") else None
+    return speech().replies["beyond"] if _says(text, "beyond") and not _refuses(text) else None
+
+
+def _refuses(text: str) -> bool:
+    return not speech().words["refusing"].isdisjoint(words_of(text))
 
 
 def _says(text: str, group: str) -> bool:

@@ -50,6 +50,9 @@ def _without_pronoun(content: str, topic: str) -> str:
     """A sentence that begins with "it" says instead what it is about; it was clear only where it was said."""
     first, _, rest = content.partition(" ")
     words = speech().words
+    if (spread := speech().contractions.get(first.casefold().replace("\u2019", "'"))) is not None:
+        first, _, verb = spread.partition(" ")
+        rest = f"{verb} {rest}"
     if first.casefold() not in words["subject_pronouns"] or set(words_of(topic)) <= {*words_of(content), "user"}:
         return content
     names = (
