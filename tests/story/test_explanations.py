@@ -41,7 +41,7 @@ class Recorder:
                     with suppress(asyncio.CancelledError):
                         await self.go.wait()
             case "ask":
-                await turn.ask("For how many?")
+                return await turn.ask("For how many?")
         notes.end("plugin-1", "success", output="an answer")
         notes.end("frame-0", "succeeded")
         notes.answered("answered", document={"answer": "an answer"}, level=1)
