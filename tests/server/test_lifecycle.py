@@ -111,3 +111,17 @@ def test_nobody_else_changes_a_session(ben: Api, house: House) -> None:
     ]
 
     assert {answer.json()["code"] for answer in refused} == {"session_not_found"}
+
+
+def test_fault_21_sessions_are_listed_renamed_read_and_their_units_changed(ben: Api) -> None:
+    session_id = ben.chat("Hello")["session_id"]
+    ben.client.patch(f"/api/v1/sessions/{session_id}", json={"title": "Harbour"})
+    (unit_id,) = ben.post(f"/sessions/{session_id}/units", {"text": "The ferry takes cars."}).json()["added"]
+    ben.client.delete(f"/api/v1/sessions/{session_id}/units/{unit_id}")
+
+    listed = {session["id"]: session["title"] for session in ben.get("/sessions").json()["items"]}
+    said = [message["content"] for message in ben.get(f"/sessions/{session_id}/messages").json()["items"]]
+
+    assert listed[session_id] == "Harbour"
+    assert said[0] == "Hello"
+    assert ben.get(f"/sessions/{session_id}/units/{unit_id}").json()["status"] == "forgotten"

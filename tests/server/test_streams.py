@@ -257,3 +257,21 @@ def read_until(connection: socket.socket, *, completed: int) -> list[Event]:
                 if types_of(events).count("run.completed") == completed:
                     return events
     raise AssertionError("the stream ended")
+
+
+def test_fact_25_a_stream_names_its_charset_and_ends_with_the_whole_answer(ben: Api) -> None:
+    with ben.client.stream("POST", "/api/v1/chat", json={"message": "Hello", "stream": True}) as response:
+        kind = response.headers["content-type"]
+        types = [line.removeprefix("event: ") for line in response.iter_lines() if line.startswith("event: ")]
+
+    assert kind == "text/event-stream; charset=utf-8"
+    assert types[0] == "run.accepted"
+    assert types[-1] == "run.completed"
+
+
+def test_fault_23_every_event_has_a_number_to_resume_behind(ben: Api) -> None:
+    events = ben.stream_chat("Hello")
+
+    again = ben.feed(f"/runs/{events[0].data['run_id']}/feed", headers={"Last-Event-ID": str(events[0].data["seq"])})
+
+    assert [event.data["seq"] for event in again] == [event.data["seq"] for event in events[1:]]
