@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.eventually import eventually
 from turnkeeper import Settings, Turnkeeper
-from turnkeeper.keeper import LOCAL
 from turnkeeper.model.knowledge_base import KnowledgeBase
+from turnkeeper.model.principal import LOCAL
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.unit import PhaseScope, UnitStatus
 from turnkeeper.ports.units import UnitView

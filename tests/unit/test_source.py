@@ -60,7 +60,7 @@ def test_every_fact_and_every_fault_of_the_source_has_its_test() -> None:
 )
 def test_fact_13_a_unit_that_is_none_is_rejected_with_its_code(lines: str, code: str) -> None:
     with pytest.raises(UnitTextInvalid) as refused:
-        parse_units(f"{UNIT}@k5 set $k1 {lines}\n")
+        parse_units(f"{UNIT}{lines}\n")
 
     assert code in {fault["code"] for fault in refused.value.details}
 
