@@ -1,7 +1,9 @@
 """Why a run came out as it did: told of every end, bounded, page by page and one by one."""
 
 import asyncio
+import re
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ from turnkeeper.model.graph import EdgeType, NodeType
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.run import RunStatus
 from turnkeeper.stores.explained import written
+
+ROOT = Path(__file__).parents[2]
 
 
 class Recorder:
@@ -271,6 +275,19 @@ async def test_fault_22_fact_3_explanations_come_newest_first_in_pages_that_hold
     assert (await keeper.session(first.session_id)).preferences.plugins == {"gs-plugin": "gs-tried"}
 
 
+# --- pictures
+
+
+async def test_the_chart_in_the_manual_is_that_of_a_real_run(keeper: Turnkeeper) -> None:
+    told = await keeper.chat("The depot is in Narva. We have seven vans.", agent="symbolic")
+    reply = await keeper.chat("Where is the depot?", session_id=told.session_id)
+
+    page = (ROOT / "docs" / "guides" / "explanations.md").read_text(encoding="utf-8")
+    drawn = page.partition("```mermaid\n")[2].partition("\n```")[0]
+
+    assert _without_spans(drawn) == _without_spans(as_mermaid(reply.explanation.graph))
+
+
 # --- how much is kept
 
 
@@ -297,6 +314,11 @@ async def test_with_summaries_only_no_words_of_the_inside_are_kept(settings: Set
     assert (told.answer_status, told.level, told.plugins) == ("answered", 1, {"gs-plugin": "gs-tried"})
     assert all(node.input is None and node.output is None for node in told.graph.nodes)
     assert told.document is None
+
+
+def _without_spans(chart: str) -> str:
+    """How long something took is different each time."""
+    return re.sub(r" · [0-9.]+ m?s", "", chart)
 
 
 def _in_short(told: ExplainedRun[Explanation]) -> object:
