@@ -424,7 +424,7 @@ SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idl
  ORDER BY tenant, id LIMIT :limit;
 
 -- name: explained_run
--- What a client keeps is no turn of ours, even under the id of one of our sessions.
+-- Of a run that is no turn only the input is told; that of a client, who keeps its own messages, never is one.
 SELECT e.data, r.input,
        (SELECT substr(m.content, 1, :chars) FROM messages m
          WHERE m.tenant = e.tenant AND m.session_id = e.session_id AND m.seq = t.first_seq) AS asked,
@@ -434,7 +434,6 @@ SELECT e.data, r.input,
   FROM explanations e
   JOIN runs r ON r.tenant = e.tenant AND r.id = e.run_id
   LEFT JOIN turns t ON t.tenant = e.tenant AND t.session_id = e.session_id AND t.number = r.turn
-                    AND r.custody = 'engine'
  WHERE e.tenant = :tenant AND e.session_id = :session_id AND e.run_id = :run_id;
 
 -- name: explanations_before
