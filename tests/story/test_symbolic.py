@@ -125,3 +125,35 @@ async def test_a_model_that_is_not_there_is_no_reason_to_fail(settings: Settings
     assert explanation is not None
     assert explanation.notes is not None
     assert ("gs-llm", "error") in [(node.label, node.status) for node in explanation.notes.nodes]
+
+
+async def test_what_is_to_be_forgotten_is_forgotten(person: Person, keeper: Turnkeeper) -> None:
+    await person.says("My name is Ada. The ferry leaves at noon.")
+
+    said = await person.says("Forget my name.")
+
+    assert said == "Forgotten: Your name is Ada."
+    assert "do not know" in await person.says("What is my name?")
+    assert await person.says("When does the ferry leave?") == "The ferry leaves at noon [1]."
+    assert person.session_id is not None
+    first, _ = [kept for _, kept in await keeper.units.list(person.session_id)]
+    assert (first.status, first.unit) == ("forgotten", None)
+
+
+async def test_forgetting_means_what_was_said_last_or_what_was_named(person: Person) -> None:
+    await person.says("The ferry leaves at noon.")
+    await person.says("The museum closes on Mondays.")
+
+    assert await person.says("Forget that.") == "Forgotten: The museum closes on Mondays."
+    assert "nothing to forget" in await person.says("Forget the castle.")
+    assert "reset" in await person.says("Forget everything.")
+    assert await person.says("When does the ferry leave?") == "The ferry leaves at noon [1]."
+
+
+async def test_a_response_document_names_units_as_they_are_kept(person: Person) -> None:
+    await person.says("Socrates is a human. All humans are mortal. Is Socrates mortal?")
+
+    document = json.dumps(person.reply.explanation.document)
+
+    assert "session::t0001::unit-000" in document
+    assert "staged::" not in document

@@ -36,7 +36,7 @@ async def settle(
 def _settled(staged: Sequence[Unit], place: UnitPlace, known: KnownUnits, most: int) -> UnitChanges:
     batch = _Batch(known)
     for index, unit in enumerate(staged):
-        batch.add(replace(place.put(unit, index), hash=content_hash(unit)))
+        batch.add(unit.id, replace(place.put(unit, index), hash=content_hash(unit)))
     return batch.within(most)
 
 
@@ -46,14 +46,16 @@ class _Batch:
     def __init__(self, known: KnownUnits) -> None:
         self._known = known
         self._known_ids = {unit.id for unit in known.same}
-        self._hashes = {content_hash(unit) for unit in known.same}
+        self._hashes = {content_hash(unit): unit.id for unit in known.same}
         self._in_slot = {name_key(unit.slot): unit.id for unit in known.same if unit.slot}
         self._added: dict[UnitId, Unit] = {}
         self._superseded: dict[UnitId, UnitId] = {}
         self._dropped: list[DroppedUnit] = []
+        self._kept_as: dict[UnitId, UnitId] = {}
 
-    def add(self, unit: Unit) -> None:
+    def add(self, staged_as: UnitId, unit: Unit) -> None:
         assert unit.hash is not None, "a unit has its hash once it is put in its place"
+        self._kept_as[staged_as] = self._hashes.get(unit.hash, unit.id)
         if unit.hash in self._hashes:
             self._dropped.append(DroppedUnit(unit=unit, reason=KNOWN))
             return
@@ -63,7 +65,7 @@ class _Batch:
         if slot and (older := self._in_slot.get(slot)):
             self._take_the_place_of(older, unit)
         self._added[unit.id] = unit
-        self._hashes.add(unit.hash)
+        self._hashes[unit.hash] = unit.id
         if slot:
             self._in_slot[slot] = unit.id
 
@@ -90,4 +92,5 @@ class _Batch:
             superseded=tuple(superseded.items()),
             pushed_out=tuple(giving_way),
             dropped=(*self._dropped, *over),
+            kept_as=self._kept_as,
         )

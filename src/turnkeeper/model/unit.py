@@ -1,6 +1,7 @@
 """A reusable fact, constraint, definition or guidance, from a turn or a knowledge base."""
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -210,7 +211,7 @@ class Unit:
         return scope is not PhaseScope.KNOWLEDGE and scope in self.phase_scopes
 
 
-_DEFAULTS = {field.name: field.default for field in fields(Unit)}
+_DEFAULTS = {each.name: each.default for each in fields(Unit)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +269,7 @@ class UnitChanges:
     """What a turn or a command changes in the units of a session.
 
     `superseded` pairs a kept unit with the one that takes its place. `forgotten` loses its content for good.
-    `pushed_out` are the oldest, where there were too many.
+    `pushed_out` are the oldest, where there were too many. `kept_as` tells under which id a staged unit is kept.
     """
 
     added: tuple[Unit, ...] = ()
@@ -276,6 +277,7 @@ class UnitChanges:
     pushed_out: tuple[UnitId, ...] = ()
     forgotten: tuple[UnitId, ...] = ()
     dropped: tuple[DroppedUnit, ...] = ()
+    kept_as: Mapping[UnitId, UnitId] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from turnkeeper.errors import BudgetExceeded
 from turnkeeper.model.budget import Reservation
-from turnkeeper.model.ids import KnowledgeBaseId, RunId, SessionId, TenantId
+from turnkeeper.model.ids import KnowledgeBaseId, RunId, SessionId, TenantId, UnitId
 from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.unit import Act, Unit
@@ -162,7 +162,7 @@ class Solution:
     """An answer without its form: how it is laid out is decided once for the whole turn.
 
     `no-context` says plainly that it is not known. `needs-decomposition` names simpler questions to ask first.
-    `verdict` is the answer to a question for yes or no.
+    `verdict` is the answer to a question for yes or no. `forgets` are units that are lost with the turn that says so.
     """
 
     status: SolveStatus
@@ -172,6 +172,7 @@ class Solution:
     verdict: bool | None = None
     is_list: bool = False
     model: str | None = None
+    forgets: tuple[UnitId, ...] = ()
 
     def __post_init__(self) -> None:
         if any(place not in range(len(self.sources)) for said in self.statements for place in said.rests_on):

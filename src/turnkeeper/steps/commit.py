@@ -6,6 +6,7 @@ from typing import Any
 
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import UnitId
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Finish, RunStatus
@@ -134,10 +135,21 @@ def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Ex
         answer_status=FAILED if has_failed else notes.status,
         model=notes.model,
         level=asked_level if notes.level is None else notes.level,
-        document=notes.document,
+        document=_with_kept_ids(notes.document, draft.unit_changes.kept_as),
         units=told(draft.unit_changes),
         notes=notes.graph(),
     )
+
+
+def _with_kept_ids(said: Any, kept_as: Mapping[UnitId, UnitId]) -> Any:
+    """What an agent wrote down names units of its own turn by provisional ids; once they are kept, they have others."""
+    if isinstance(said, str):
+        return kept_as.get(UnitId(said), said)
+    if isinstance(said, Mapping):
+        return {name: _with_kept_ids(value, kept_as) for name, value in said.items()}
+    if isinstance(said, list | tuple):
+        return [_with_kept_ids(value, kept_as) for value in said]
+    return said
 
 
 def spent(draft: TurnDraft) -> Mapping[str, Any]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from turnkeeper.agents.symbolic.forgetting import forget, wants_to_forget
 from turnkeeper.agents.symbolic.guidance import promises
 from turnkeeper.agents.symbolic.language import speech
-from turnkeeper.agents.symbolic.question import after_phrase, plain_form
 from turnkeeper.agents.symbolic.saying import in_words, plainly
 from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.staged import as_found
@@ -22,6 +22,8 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     replies = speech().replies
     if (said := small_talk(task.seed.text)) is not None and not task.staged:
         return plainly(said)
+    if (what := wants_to_forget(task.seed.text)) is not None and not task.staged:
+        return await forget(what, memory)
     statements = [Statement(text=promise) for promise in promises(task.staged)]
     noted = as_found(task.staged)
     known = await _known_like(noted, memory) if noted else []
@@ -37,7 +39,7 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     for old in _replaced(new, known):
         statements.append(Statement(text=replies["corrected"].format(what=_inside(in_words(old)))))
     if not statements:
-        return plainly(replies[_nothing_noted(task.seed.text)], known=False)
+        return plainly(replies["nothing" if is_readable(task.seed.text) else "not_english"], known=False)
     return Solution(status=SolveStatus.SUCCESS, statements=tuple(statements), is_list=len(new) > 1)
 
 
@@ -45,12 +47,6 @@ def noted_too(staged: Sequence[Unit]) -> list[str]:
     """What was noted beside a question that could not be answered, so that it does not seem lost."""
     said = [in_words(found) for found in as_found(staged)]
     return [speech().replies["noted"].format(what=_inside(" ".join(said)))] if said else []
-
-
-def _nothing_noted(text: str) -> str:
-    if after_phrase(plain_form(text), speech().questions["forget"]) is not None:
-        return "forget"
-    return "nothing" if is_readable(text) else "not_english"
 
 
 async def _known_like(noted: Sequence[FoundUnit], memory: Memory) -> list[FoundUnit]:

@@ -18,7 +18,7 @@ from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted
 from turnkeeper.agents.symbolic.trail import FrameTrail, Trail
 from turnkeeper.errors import TurnkeeperError
-from turnkeeper.model.ids import AgentId
+from turnkeeper.model.ids import AgentId, UnitId
 from turnkeeper.model.message import Speaker
 from turnkeeper.model.unit import PhaseScope, Unit
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn
@@ -103,6 +103,7 @@ class _TurnOfPlugins:
         except TurnkeeperError as error:
             root.end("failed", error=error.code, units=len(turn.staged_units))
             raise
+        turn.forget(*_forgotten_by(answers))
         guidance = await self._guidance(PhaseScope.SOLVE, detection.units)
         if any(seed.asks for seed in seeds):
             self._remarks += refusals(detection.units)
@@ -243,6 +244,12 @@ async def _tell_knowledge(plugins: PluginRegistry, event: KnowledgeEvent) -> lis
         except Exception:
             deaf.append(id)
     return deaf
+
+
+def _forgotten_by(answers: Sequence[Answered]) -> list[UnitId]:
+    return [
+        unit for each in answers for unit in (each.solution.forgets if each.solution else _forgotten_by(each.parts))
+    ]
 
 
 def _model_of(answers: Sequence[Answered]) -> str | None:

@@ -1,6 +1,7 @@
 """gs-symbolic: answers from units and what follows from them, and says plainly when it does not know."""
 
 from turnkeeper.agents.symbolic.acknowledge import acknowledge
+from turnkeeper.agents.symbolic.forgetting import forget, wants_to_forget
 from turnkeeper.agents.symbolic.inference import Triples
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.listing import list_all, list_comparison, list_related, list_what_is_known
@@ -48,6 +49,8 @@ class SymbolicSolver:
             return await acknowledge(task, call.memory)
         if (said := small_talk(task.seed.text)) is not None:
             return plainly(said)
+        if (what := wants_to_forget(task.seed.text)) is not None:
+            return await forget(what, call.memory)
         if (question := read_question(task.seed.text)).kind in OF_THE_TALK:
             return await _answer(question, task, call)
         text = put_in(task.seed.text, task.seed.refers_to)
