@@ -507,8 +507,11 @@ def test_a_pattern_that_cannot_be_read_is_named(pattern: str) -> None:
 # --- the labels
 
 
+HALVES = ("seen", "seen_more", "unseen")
+
+
 def test_the_labels_of_both_halves_are_whole() -> None:
-    for half in ("seen", "unseen"):
+    for half in HALVES:
         messages = [json.loads(line) for line in labelled(half)]
 
         assert len(messages) >= 150
@@ -526,8 +529,10 @@ def test_no_name_of_a_labelled_message_is_in_a_rule() -> None:
     # Words that are written with a capital for other reasons: titles, days and months, and what the language lists.
     common = english.abbreviations | english.words("weekday") | english.words("month") | english.stop_words
     common |= english.words("form") | english.words("order") | {"english"}
+    # A title may be made of any words, and a street may be the main one.
+    common |= english.words("subordinating") | english.words("past_verb") | {"main"}
 
-    shared = sum(len((names_in(half) & ruled) - common) for half in ("seen", "unseen"))
+    shared = sum(len((names_in(half) & ruled) - common) for half in HALVES)
 
     # Only how many: a failing test must not show words of the half that the rules have never seen.
     assert shared == 0
