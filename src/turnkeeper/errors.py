@@ -238,8 +238,8 @@ class SourceTooLarge(TurnkeeperError):
     http_status = 413
     title = "The source is too large"
 
-    def __init__(self, size: int, most: int, of: str) -> None:
-        super().__init__(f"The source has {size} {of}; at most {most} are taken. Split it into several sources.")
+    def __init__(self, size: str, most: int) -> None:
+        super().__init__(f"The source has {size}; at most {most} are taken. Split it into several sources.")
 
 
 class KnowledgeBaseFull(TurnkeeperError):

@@ -204,6 +204,16 @@ async def test_plain_text_is_imported_as_if_it_had_been_said(keeper: Turnkeeper)
     assert (loaded.revision, loaded.turns) == (1, 0)
 
 
+async def test_a_long_text_is_imported_to_its_end(address: str) -> None:
+    text = "\n\n".join(f"The lamp number {number} is green." for number in range(120))
+    async with Turnkeeper.open(address, session_units=500) as keeper:
+        session = await keeper.create_session(agent="echo")
+
+        reply = await keeper.units.import_text(session.id, text)
+
+        assert len(reply.explanation.units["added"]) == 120
+
+
 async def test_units_are_imported_in_their_text_form(keeper: Turnkeeper) -> None:
     session = await keeper.create_session(agent="echo")
     text = (

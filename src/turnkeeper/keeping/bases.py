@@ -1,5 +1,6 @@
 """Knowledge bases: making them, filling them, and mounting them to sessions."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -226,7 +227,7 @@ class Bases:
         audit = self._audit(Command.ADD_SOURCE, principal, trace_id)
         encoded = content.encode()
         if len(encoded) > self._settings.source_bytes:
-            raise SourceTooLarge(len(encoded), self._settings.source_bytes, "bytes")
+            raise SourceTooLarge(f"{len(encoded)} bytes", self._settings.source_bytes)
         source = Source(
             id=SourceId(self._clock.new_id("src")),
             name=name,
@@ -235,9 +236,11 @@ class Bases:
             content=content,
             added_at=audit.at,
         )
-        units = units_of_source(source, self._extractor)
-        if len(units) > self._settings.source_units:
-            raise SourceTooLarge(len(units), self._settings.source_units, "units")
+        most = self._settings.source_units
+        # In a thread: a long source takes long to read, and nobody else should wait for it.
+        units = await asyncio.to_thread(units_of_source, source, self._extractor, most=most)
+        if len(units) > most:
+            raise SourceTooLarge(f"more than {most} units", most)
         limits = BaseLimits(sources=self._settings.base_sources, units=self._settings.base_units)
         return await self._bases.add_source(
             principal.tenant,

@@ -74,7 +74,8 @@ class Units:
         faults = _faults_of_import(text, format, name)
         if faults:
             raise EnvelopeInvalid("The units cannot be imported like this. See details.", details=faults)
-        units_in(text, format, self._extractor)
+        if format == ImportFormat.UNITS:
+            await units_in(text, format, self._extractor)
         params: dict[str, Any] = {"text": text, "format": format}
         if name is not None:
             params["name"] = name

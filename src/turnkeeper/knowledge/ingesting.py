@@ -34,8 +34,11 @@ class Chunk:
         return self.start + len(self.text)
 
 
-def units_of_source(source: Source, extractor: Extractor) -> tuple[Unit, ...]:
-    """Every unit of a source, each content once. Raises UnitTextInvalid for a faulty document of units."""
+def units_of_source(source: Source, extractor: Extractor, *, most: int) -> tuple[Unit, ...]:
+    """Every unit of a source, each content once; of too many only one more than `most`.
+
+    Raises UnitTextInvalid for a faulty document of units.
+    """
     if source.kind in (SourceKind.UNITS, SourceKind.JOURNAL):
         found: Iterator[Unit] = iter(parse_units(source.content, max_chars=len(source.content)))
     else:
@@ -44,6 +47,8 @@ def units_of_source(source: Source, extractor: Extractor) -> tuple[Unit, ...]:
     for unit in found:
         placed = _of_source(unit, source, len(units))
         units.setdefault(content_hash(placed), placed)
+        if len(units) > most:
+            break
     return tuple(units.values())
 
 

@@ -56,7 +56,7 @@ class ChangeUnits:
             source_type="import",
             source_name=name,
         )
-        units = units_in(given["text"], given["format"], self.extractor)
+        units = await units_in(given["text"], given["format"], self.extractor)
         return settled(draft, await self.custodians[draft.run.custody].settle(draft.opened, units, place))
 
     async def _edit(self, draft: TurnDraft, given: Mapping[str, Any]) -> TurnDraft:
