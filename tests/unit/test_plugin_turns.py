@@ -734,7 +734,7 @@ async def test_plugins_of_a_kind_that_nobody_asks_for_are_kept() -> None:
 
     talk = Talk(plugins=[Odd()], kinds=["odd-plugin"])
 
-    assert talk.agent().plugins.ids("odd-plugin") == ("odd-one",)
+    assert (await talk.agent().plugins()).ids("odd-plugin") == ("odd-one",)
     assert (await talk.say("Hello!")).text.startswith("Hello")
 
 

@@ -51,20 +51,22 @@ class SymbolicAgent:
         self._gather = gather
         self._clock = clock
         self._plugins: PluginRegistry | None = None
+        self._one_at_a_time = asyncio.Lock()
 
-    @property
-    def plugins(self) -> PluginRegistry:
-        if self._plugins is None:
-            self._plugins = self._gather()
+    async def plugins(self) -> PluginRegistry:
+        """Gathered in a thread: reading languages and loading distributions takes a while, once."""
+        async with self._one_at_a_time:
+            if self._plugins is None:
+                self._plugins = await asyncio.to_thread(self._gather)
         return self._plugins
 
     async def answer(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
-        for piece in pieces_of(await _TurnOfPlugins(turn, self.plugins, self._clock).answer()):
+        for piece in pieces_of(await _TurnOfPlugins(turn, await self.plugins(), self._clock).answer()):
             yield piece
 
     async def heard(self, event: KnowledgeEvent) -> list[str]:
         """Tell every knowledge plugin, and return the ids of those that failed to listen."""
-        return await _tell_knowledge(self.plugins, event)
+        return await _tell_knowledge(await self.plugins(), event)
 
 
 class _TurnOfPlugins:
