@@ -210,7 +210,9 @@ def test_a_broken_distribution_is_named_in_a_warning_and_the_others_are_loaded(
     assert [record.getMessage() for record in caplog.records] == ["plugins of broken-plugins could not be loaded"]
 
 
-def test_plugins_are_gathered_when_the_agent_is_first_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_plugins_are_gathered_when_the_agent_is_first_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a_distribution(tmp_path, "late-plugins", "def add(plugins):\n    plugins.declare('late-plugin')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("late_plugins", None)
@@ -220,7 +222,7 @@ def test_plugins_are_gathered_when_the_agent_is_first_used(tmp_path: Path, monke
 
     agent = SymbolicAgent(lambda: gather_plugins(RuleExtractor()), SteppedClock())
     loaded_before = "late_plugins" in sys.modules
-    kinds = agent.plugins.kinds
+    kinds = (await agent.plugins()).kinds
 
     assert not loaded_before
     assert "late-plugin" in kinds

@@ -20,7 +20,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
+from turnkeeper.server.sessions import IdCursor, IfMatch, Limit, NoCursor, etag_of, told, version_of
 from turnkeeper.server.wire import Page, SessionOut, page_of
 from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut
 
@@ -187,8 +187,7 @@ async def mount(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @mounts.delete("/{base_id}", name="unmount", response_model=SessionOut, responses=MOUNTING)
@@ -209,5 +208,4 @@ async def unmount(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)

@@ -16,7 +16,7 @@ from turnkeeper.errors import (
     VersionMoved,
 )
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.session import SettingsChange
+from turnkeeper.model.session import Session, SettingsChange
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -58,8 +58,7 @@ async def create_session(
         trace_id=exchange_of(request).trace_id,
     )
     response.headers["Location"] = f"{request.url.path}/{session.id}"
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @router.get("", name="list_sessions", response_model=Page[SessionOut], responses=problems())
@@ -73,8 +72,7 @@ async def list_sessions(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
 async def read_session(session_id: str, response: Response, keeper: Keeper, caller: Caller) -> SessionOut:
     """A session and its settings. The ETag is the version of the settings."""
     session = await keeper.session(session_id, principal=caller)
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 CHANGING = problems(SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
@@ -109,8 +107,7 @@ async def change_session(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @router.post("/{session_id}/pause", name="pause", response_model=SessionOut, responses=CHANGING)
@@ -120,8 +117,7 @@ async def pause_session(
     """Lay a session aside. The next message on it resumes it; until then it expires like any other."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
     session = await keeper.pause_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @router.post("/{session_id}/resume", name="resume", response_model=SessionOut, responses=CHANGING)
@@ -131,8 +127,7 @@ async def resume_session(
     """Take up a paused session again, as if a message had come."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
     session = await keeper.resume_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=CHANGING)
@@ -142,8 +137,7 @@ async def close_session(
     """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
     session = await keeper.close_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return told(response, session)
 
 
 @router.post(
@@ -210,6 +204,12 @@ async def follow_session(
         frames=keeper.follow_session(session.id, principal=caller, after=begin),
         closing=closing,
     ).response()
+
+
+def told(response: Response, session: Session) -> SessionOut:
+    """A session with its ETag, the version of its settings."""
+    response.headers["ETag"] = etag_of(session.version)
+    return SessionOut.of(session)
 
 
 def etag_of(version: int) -> str:
