@@ -15,7 +15,7 @@ from turnkeeper.model.explanation import ExplainedRun, Explanation
 from turnkeeper.model.graph import EdgeType, NodeType
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.run import RunStatus
-from turnkeeper.stores.explained import written
+from turnkeeper.stores.explained import NOT_WRITABLE, written
 
 ROOT = Path(__file__).parents[2]
 
@@ -193,6 +193,19 @@ async def test_a_waiting_run_is_explained_as_far_as_it_came(keeper: Turnkeeper, 
     assert steps_of(told.explanation) == {"run.accepted": "ok", "run.waiting": "waiting"}
     assert (told.asked, told.preview) == ("ask", "For how many?")
     assert steps_of(asked.explanation)["hand_off"] == "waiting"
+
+
+async def test_an_agent_that_tells_what_no_json_can_hold_is_answered_all_the_same(keeper: Turnkeeper) -> None:
+    @keeper.agent("odd")
+    async def odd(turn: AgentTurn) -> str:
+        turn.notes.begin("plugin-1", NodeType.PLUGIN, "half a letter \ud800", metadata={"object": object()})
+        return "fine"
+
+    reply = await keeper.chat("hello", agent="odd")
+
+    told = await explained(keeper, reply.run_id)
+    assert reply.text == "fine"
+    assert (told.warnings, recorded_in(told)) == ((NOT_WRITABLE,), {})
 
 
 async def test_a_command_is_explained_with_what_it_said(keeper: Turnkeeper, recorder: Recorder) -> None:

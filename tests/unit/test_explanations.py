@@ -4,6 +4,7 @@ import dataclasses
 import re
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -196,6 +197,29 @@ def test_what_a_trivial_turn_does_not_say_takes_no_room() -> None:
 
     assert msgspec.json.decode(text).keys() == {"run_id", "session_id", "status", "at", "stages"}
     assert msgspec.json.decode(text)["stages"][0].keys() == {"name", "began_us", "took_us"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "kept"),
+    [
+        ({"seen": {1j}}, {"seen": ["1j"]}),
+        ({"kind": Stage}, {"kind": str(Stage)}),
+        ({(1, 2): 3}, {"(1, 2)": 3}),
+        ({"a": "\ud800"}, None),
+    ],
+)
+def test_what_no_json_can_hold_does_not_keep_a_run_from_its_end(
+    metadata: dict[Any, Any], kept: dict[str, Any] | None
+) -> None:
+    notes = RunNotes()
+    notes.begin("plugin-1", NodeType.PLUGIN, "kb-odd", metadata=metadata)
+    told = an_explanation(RunStatus.COMPLETED, *STEPS, notes=notes.graph())
+
+    read = rows.explanation_of(explained.written(told))
+
+    assert read.stages == told.stages
+    assert (read.notes.nodes[0].metadata if read.notes else None) == kept
+    assert read.warnings == (() if kept else (explained.NOT_WRITABLE,))
 
 
 @pytest.mark.parametrize("kind", ["_Explanation", "_Graph", "_Node", "_Stage"])

@@ -4,6 +4,7 @@ Every turn writes one. Reading needs nothing of this, since a field that is miss
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,8 @@ from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.graph import Edge, Graph
 from turnkeeper.model.run import RunError
 
-_encode = msgspec.json.Encoder().encode
+NOT_WRITABLE = "explanation_not_writable"
+_encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
 class _Stage(msgspec.Struct, omit_defaults=True):
@@ -66,6 +68,15 @@ class _Explanation(msgspec.Struct, omit_defaults=True):
 
 
 def written(explanation: Explanation) -> str:
+    """As JSON. What an agent told and no JSON can hold is left out: it must not keep the run from its end."""
+    try:
+        return _written(explanation)
+    except (TypeError, ValueError, RecursionError):
+        warnings = (*explanation.warnings, NOT_WRITABLE)
+        return _written(replace(explanation, notes=None, document=None, details={}, warnings=warnings))
+
+
+def _written(explanation: Explanation) -> str:
     # By place, not by name: every turn does this, and names would make it dearer than writing everything.
     return _encode(
         _Explanation(

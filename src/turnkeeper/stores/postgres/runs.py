@@ -30,6 +30,7 @@ from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
 from turnkeeper.stores import rows
+from turnkeeper.stores.explained import written
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
@@ -327,7 +328,7 @@ class PostgresRuns:
             "message_roles": [message.role.value for message in turn.messages],
             "message_contents": [message.content for message in turn.messages],
             "message_moments": [rows.micros(message.created_at) for message in turn.messages],
-            "explanation": rows.json_text(explanation),
+            "explanation": written(explanation),
             "said": rows.json_text(rows.turn_said(turn)),
         }
         if turn.units.is_empty:
