@@ -161,6 +161,35 @@ def test_what_the_agent_recorded_hangs_under_the_step_in_which_it_ran() -> None:
     ]
 
 
+loop: list[Any] = []
+loop.append(loop)
+told_things = st.one_of(
+    st.tuples(
+        st.just("begin"), ids, st.sampled_from(NodeType), texts, st.sampled_from([None, "x", loop, {1j}, object()])
+    ),
+    st.tuples(st.just("end"), ids, texts),
+    st.tuples(st.just("edge"), st.sampled_from(EdgeType), ids, ids),
+)
+
+
+@given(things=st.lists(told_things, max_size=20))
+def test_whatever_an_agent_tells_in_whatever_order_holds_together(things: list[tuple[Any, ...]]) -> None:
+    notes = RunNotes()
+
+    for how, *what in things:
+        match how, what:
+            case "begin", [id, type, label, given]:
+                notes.begin(id, type, label, input=given)
+            case "end", [id, status]:
+                notes.end(id, status, output=loop)
+            case "edge", [type, source, target]:
+                notes.edge(type, source, target)
+
+    graph = notes.graph()
+    begun = {what[0] for how, *what in things if how == "begin"}
+    assert {node.id for node in (graph.nodes if graph else ())} == begun
+
+
 def test_an_agent_may_name_its_parts_like_our_steps() -> None:
     notes = RunNotes()
     notes.begin("step-0", NodeType.PLUGIN, "its own")

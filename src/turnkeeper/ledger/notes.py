@@ -119,5 +119,13 @@ def short(value: object) -> str | None:
     """As text, shortened so that an Explanation stays small."""
     if value is None:
         return None
-    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+    text = value if isinstance(value, str) else _as_json(value)
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
+
+
+def _as_json(value: object) -> str:
+    try:
+        return msgspec.json.encode(value, enc_hook=str).decode()
+    except (TypeError, ValueError, RecursionError):
+        # Noting never fails: of what cannot be shown, such as a list that holds itself, its kind is told.
+        return type(value).__name__
