@@ -41,7 +41,10 @@ class Grammar:
     def __init__(self, spoken: Language) -> None:
         """Raises LanguageMalformed for a pattern that cannot be read."""
         rules = spoken.rules
-        self._classes = rules.words
+        before_noun = rules.words.get("determiner", NONE) | rules.words.get("preposition", NONE)
+        finite = NONE.union(*(rules.words.get(name, NONE) for name in ("copula", "auxiliary", "modal")))
+        self._classes = {**rules.words, "before_noun": before_noun, "finite": finite}
+        self._common = spoken.stop_words | before_noun | finite
         self._code = spoken.code
         self.stop_words = spoken.stop_words
         self.abbreviations = rules.writing.abbreviations
@@ -73,8 +76,8 @@ class Grammar:
         self.present_ending = self._phrases(rules.words.get("present_ending", ()))
         self.not_present_ending = self._phrases(rules.words.get("not_present_ending", ()))
         self.topics: Topics = rules.topics
-        self.finite = self.words("copula") | self.words("auxiliary") | self.words("modal")
-        self.before_noun = self.words("determiner") | self.words("preposition")
+        self.finite = finite
+        self.before_noun = before_noun
 
     def words(self, name: str) -> frozenset[str]:
         """The words of a class; none where the language does not have it."""
@@ -92,7 +95,7 @@ class Grammar:
 
     def _phrases(self, patterns: Iterable[str]) -> Phrases:
         try:
-            return Phrases(patterns, self._classes)
+            return Phrases(patterns, self._classes, self._common)
         except ValueError as error:
             raise LanguageMalformed(self._code, str(error)) from error
 
