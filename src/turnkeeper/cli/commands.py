@@ -17,6 +17,8 @@ app = App(
 )
 audit = App(name="audit", help="Look at the audit.")
 app.command(audit)
+kbs = App(name="kbs", help="Make knowledge bases, fill them from files, and mount them.")
+app.command(kbs)
 units = App(name="units", help="Look at units in their text form.")
 app.command(units)
 
@@ -127,6 +129,64 @@ def verify(
     from turnkeeper.cli.audit import verify
 
     return verify(database=database, tenant=tenant)
+
+
+Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
+Token = Annotated[str | None, flag("token", "The token that the server printed.")]
+
+
+@kbs.command(name="list")
+def list_bases(*, url: Server = None, token: Token = None) -> int:
+    """List the knowledge bases, newest first."""
+    from turnkeeper.cli.kbs import list_bases
+
+    return list_bases(url, token)
+
+
+@kbs.command
+def create(
+    name: Annotated[str, Parameter(help="What it is called.")],
+    /,
+    *,
+    parent: Annotated[
+        str | None, Parameter(name="--parent", help="Begin with all that this one has.", show_default=False)
+    ] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Make a knowledge base and print its id."""
+    from turnkeeper.cli.kbs import create_base
+
+    return create_base(name, parent, url, token)
+
+
+@kbs.command
+def add(
+    base: Annotated[str, Parameter(help="The id of the knowledge base.")],
+    /,
+    *files: Annotated[Path, Parameter(help="Texts in UTF-8; .md is read as Markdown, .units as units.")],
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Read files into a knowledge base. A file of the same name takes the place of the older one."""
+    from turnkeeper.cli.kbs import add_sources
+
+    return add_sources(base, files, url, token)
+
+
+@kbs.command
+def mount(
+    session: Annotated[str, Parameter(help="The id of the session.")],
+    base: Annotated[str, Parameter(help="The id of the knowledge base.")],
+    /,
+    *,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Let a session use a knowledge base as it is now."""
+    from turnkeeper.cli.kbs import mount_base
+
+    return mount_base(session, base, url, token)
 
 
 File = Annotated[str, Parameter(help="The file with the text; - reads standard input.", allow_leading_hyphen=True)]

@@ -82,17 +82,18 @@ class HttpTalk:
             yield from frames_in(response.iter_lines())
 
     def reset(self, session_id: str) -> str:
-        return str(self._asked("POST", f"/sessions/{session_id}/reset")["text"])
+        return str(self.asked("POST", f"/sessions/{session_id}/reset")["text"])
 
     def cancel(self, run_id: str) -> None:
-        self._asked("POST", f"/runs/{run_id}/cancel")
+        self.asked("POST", f"/runs/{run_id}/cancel")
 
     def explanation(self, run_id: str) -> Told:
-        return self._asked("GET", f"/runs/{run_id}/explanation")
+        return self.asked("GET", f"/runs/{run_id}/explanation")
 
-    def _asked(self, method: str, path: str) -> Told:
+    def asked(self, method: str, path: str, body: Any = None) -> Told:
+        """What the server answers. Raises TalkFailed for a refusal, in its words."""
         with self._reaching():
-            response = self._client.request(method, path)
+            response = self._client.request(method, path, json=body)
         if response.is_error:
             raise _refusal(response)
         read: Told = response.json()

@@ -1,0 +1,77 @@
+"""Knowledge bases from the terminal, with a real server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import turnkeeper
+from tests.server.process import Api, ServerProcess, a_server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("kbs")
+    with a_server(folder / "conversations.db", "--token", "secret") as running:
+        yield running
+
+
+@pytest.fixture
+def api(server: ServerProcess) -> Api:
+    return server.api("secret")
+
+
+def at(api: Api) -> list[str]:
+    return ["--url", api.url, "--token", "secret"]
+
+
+def test_files_become_a_base_that_a_session_sees(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "ferry.md").write_text("# Ferry\n\nThe ferry takes cars.\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("The harbour opens at six.", encoding="utf-8")
+    session_id = api.post("/sessions").json()["id"]
+
+    made = turnkeeper("kbs", "create", "Harbour", *at(api))
+    base_id = made.stdout.strip()
+    added = turnkeeper("kbs", "add", base_id, "ferry.md", "notes.txt", *at(api), cwd=tmp_path)
+    listed = turnkeeper("kbs", "list", *at(api))
+    mounted = turnkeeper("kbs", "mount", session_id, base_id, *at(api))
+
+    assert (made.returncode, added.returncode, mounted.returncode) == (0, 0, 0), added.stderr
+    assert added.stdout == "ferry.md: 1 unit, revision 1\nnotes.txt: 1 unit, revision 2\n"
+    assert f"{base_id}  Harbour  (2 sources, 2 units, revision 2)\n" in listed.stdout
+    assert mounted.stdout == f"{session_id} now sees {base_id} at revision 2.\n"
+    assert api.get(f"/sessions/{session_id}").json()["mounts"][0]["id"] == base_id
+    kinds = {source["name"]: source["kind"] for source in api.get(f"/kbs/{base_id}/sources").json()["items"]}
+    assert kinds == {"ferry.md": "markdown", "notes.txt": "plain-text"}
+
+
+def test_one_bad_file_does_not_keep_the_others_out(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("The ferry takes cars.", encoding="utf-8")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty.txt").write_text("  \n", encoding="utf-8")
+    base_id = turnkeeper("kbs", "create", "Harbour", *at(api)).stdout.strip()
+
+    files = ["missing.txt", "binary.txt", "empty.txt", "good.txt"]
+    added = turnkeeper("kbs", "add", base_id, *files, *at(api), cwd=tmp_path)
+
+    assert added.returncode == 1
+    assert added.stdout == "good.txt: 1 unit, revision 1\n"
+    assert [line.split(":")[1].strip() for line in added.stderr.splitlines()] == files[:3]
+
+
+def test_a_base_that_is_not_there_is_told(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("The ferry takes cars.", encoding="utf-8")
+
+    added = turnkeeper("kbs", "add", "kb_never", "good.txt", *at(api), cwd=tmp_path)
+    forked = turnkeeper("kbs", "create", "Copy", "--parent", "kb_never", *at(api))
+
+    assert (added.returncode, forked.returncode) == (1, 1)
+    assert "There is no knowledge base 'kb_never'." in added.stderr
+    assert "There is no knowledge base 'kb_never'." in forked.stderr
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    listed = turnkeeper("kbs", "list", "--url", "http://127.0.0.1:1")
+
+    assert listed.returncode == 1
+    assert "No server answers" in listed.stderr
