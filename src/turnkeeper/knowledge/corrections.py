@@ -27,6 +27,11 @@ class Known:
     def __bool__(self) -> bool:
         return bool(self._units)
 
+    @property
+    def newest(self) -> str | None:
+        """What was spoken of last."""
+        return self._units[0].topic if self._units else None
+
     def __iter__(self) -> Iterator[tuple[Unit, Words]]:
         return iter(self._pairs)
 

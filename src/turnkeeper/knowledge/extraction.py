@@ -8,7 +8,15 @@ from turnkeeper.knowledge.corrections import Known, corrected_by, few_words
 from turnkeeper.knowledge.grammar import Grammar, grammar
 from turnkeeper.knowledge.phrases import MARKS, Words
 from turnkeeper.knowledge.sentences import Sentence, sentences
-from turnkeeper.knowledge.statements import is_negative, role_of, slot_of, topic_of, triple_of, verb_at
+from turnkeeper.knowledge.statements import (
+    is_negative,
+    is_only_supposed,
+    role_of,
+    slot_of,
+    topic_of,
+    triple_of,
+    verb_at,
+)
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.unit import Lifetime, PhaseScope, Unit, UnitRole
 from turnkeeper.ports.extractor import Extraction
@@ -21,8 +29,10 @@ _SHORTEST_FRAGMENT = 2
 _LONGEST_EXCLAMATION = 5
 _SHORTEST_WITHOUT_VERB = 5
 _SAID_SHORTLY = (UnitRole.CONSTRAINT, UnitRole.DEFINITION, UnitRole.EVALUATION)
-# "The deadline was moved to Monday" is a deadline, as what it corrects was: what takes a place is of its kind.
+# "The deadline was moved to Monday" is a deadline, as what it corrects was. Other kinds may change: a fault is mended.
 _TELLS_NO_KIND = (UnitRole.NARRATIVE, UnitRole.DESCRIPTION)
+# A unit of these roles is worth nothing without what it is about.
+_NAMES_NOTHING = (UnitRole.DESCRIPTION, UnitRole.DEFINITION)
 _QUOTES = "\"'(\u201c\u2018"
 
 
@@ -93,11 +103,21 @@ class _Reading:
         takes_back = announced or words[0] in self.rules.words("not") or self._points_back(words)
         if takes_back and self._read_few_words(words, sentence):
             return
-        parts = list(clauses(words, self.rules, asks=sentence.mark == "?"))
+        parts = self._guidance_and_question(words, sentence) or list(
+            clauses(words, self.rules, asks=sentence.mark == "?")
+        )
         for number, clause in enumerate(parts):
             is_last = number == len(parts) - 1
             end = sentence.end if is_last else clause.tokens[-1].end if len(clause) else sentence.start
             self._read_clause(clause, end, sentence, mark=sentence.mark if is_last else "", announced=announced)
+
+    def _guidance_and_question(self, words: Words, sentence: Sentence) -> list[Words]:
+        """ "Answer this one in French: what is it?" says how to answer what it asks."""
+        colon = next((index for index in range(1, len(words)) if words[index] == ":"), None)
+        if colon is None or not self._is_guidance(words.part(0, colon)):
+            return []
+        asked = words.part(colon + 1)
+        return [words.part(0, colon), asked] if sentence.mark == "?" or self.rules.question.begin_of(asked) else []
 
     def _points_back(self, words: Words) -> bool:
         """ "It's 3, not 2" says what it corrects without announcing it."""
@@ -156,7 +176,7 @@ class _Reading:
         ):
             self._ask(words, end, sentence)
             return
-        if rules.supposed.found_in(words) or sentence.heads:
+        if rules.supposed.found_in(words) or sentence.heads or self._is_left_out(words, is_procedure):
             return
         if verb is None and not is_procedure and not self._is_fragment_to_keep(words, role, mark):
             return
@@ -166,13 +186,39 @@ class _Reading:
             UnitRole.DEFINITION,
         ):
             return
-        if role is UnitRole.DESCRIPTION and self._points_at_nothing(words, verb) and not announced:
+        if role in _NAMES_NOTHING and self._points_at_nothing(words, verb) and not announced:
             return
         self._keep(words, end, role, announced=announced)
 
     def _points_at_nothing(self, words: Words, verb: int | None) -> bool:
-        """ "It is late": nobody could say later what "it" was."""
-        return self.topic is None and verb == 1 and words[0] in self.rules.words("pointer")
+        """ "It is late": nobody could say later what "it" was. "It has two doors" is about what was known last."""
+        rules = self.rules
+        if self.topic is not None or verb != 1 or words[0] not in rules.words("pointer"):
+            return False
+        is_copula = words[1] in rules.words("present_copula") or words[1] in rules.words("past_copula")
+        return self.known.newest is None or (is_copula and words[2] not in rules.before_noun)
+
+    def _is_left_out(self, words: Words, is_procedure: bool) -> bool:
+        """What nobody claims: what does not hold, words of somebody else, half a sentence, or another language."""
+        rules = self.rules
+        if not is_procedure and is_only_supposed(words, rules):
+            return True
+        half = words[0] in rules.words("reason") and not any(token.norm == "," for token in words.tokens)
+        return half or self._quotes_a_request(words) or rules.is_foreign(words)
+
+    def _quotes_a_request(self, words: Words) -> bool:
+        """'She asked "where is it"' is a question of hers."""
+        rules = self.rules
+        for index in range(1, len(words)):
+            start = words.tokens[index].start
+            if words[index - 1] in rules.words("reporting") and words.text[start - 1] in _QUOTES:
+                said = words.part(index)
+                return bool(
+                    rules.question.begin_of(said)
+                    or rules.request.begin_of(said)
+                    or rules.request_without_verb.begin_of(said)
+                )
+        return False
 
     def _is_idle(self, words: Words) -> bool:
         closing = self.rules.closing.span(words)
@@ -221,7 +267,10 @@ class _Reading:
                 )
         if rules.about_answers.found_in(bare):
             return True
-        return timed and len(bare) > 0 and bool(rules.request_without_verb.begin_of(bare) or rules.rule.begin_of(bare))
+        if not timed or not len(bare):
+            return False
+        asks_kindly = not rules.words("please").isdisjoint(bare.distinct)
+        return asks_kindly or bool(rules.request_without_verb.begin_of(bare) or rules.rule.begin_of(bare))
 
     def _keep_guidance(self, words: Words, end: int, announced: bool) -> None:
         lifetime = Lifetime.TURN if self.rules.once.found_in(words) else Lifetime.SESSION
@@ -245,13 +294,15 @@ class _Reading:
         if start > 0 and words.text[start - 1] in _QUOTES:
             start -= 1
         content = " ".join(words.text[start:end].split())
-        topic = rules.topics.guidance if guides else topic_of(words, role, rules, last=self.topic)
+        topic = rules.topics.guidance if guides else topic_of(words, role, rules, last=self.topic or self.known.newest)
         triple = None if guides else triple_of(words, role, rules)
         slot = None if guides else slot_of(words, rules)
+        if guides and rules.naming.begin_of(words):
+            topic, slot = rules.topics.name, rules.topics.name_slot
         if supersedes is None and self.known:
             announced = announced or rules.correction_inside.found_in(words)
             supersedes = corrected_by(words, topic, slot, self.known, rules, announced=announced)
-        if supersedes is not None and role in _TELLS_NO_KIND:
+        if supersedes is not None and supersedes.role is UnitRole.CONSTRAINT and role in _TELLS_NO_KIND:
             role = supersedes.role
         number = len(self.units)
         is_procedure = role is UnitRole.PROCEDURE

@@ -48,6 +48,7 @@ class Talk(_Part, frozen=True):
     request_without_verb: tuple[str, ...] = ()
     supposed: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
+    reason: tuple[str, ...] = ()
 
 
 class Guidance(_Part, frozen=True):
@@ -56,6 +57,7 @@ class Guidance(_Part, frozen=True):
     once: tuple[str, ...] = ()
     rule: tuple[str, ...] = ()
     polite: tuple[str, ...] = ()
+    naming: tuple[str, ...] = ()
 
 
 class RoleRule(_Part, frozen=True):
@@ -64,6 +66,7 @@ class RoleRule(_Part, frozen=True):
     unless: tuple[str, ...] = ()
     past: bool = False
     not_past: bool = False
+    not_present: bool = False
 
 
 class RelationRule(_Part, frozen=True):
@@ -87,6 +90,8 @@ class Topics(_Part, frozen=True):
     speaker: str = "speaker"
     of_speaker: str = "{}"
     guidance: str = "answers"
+    name: str = "name"
+    name_slot: str = "call name"
     questions: tuple[str, ...] = ()
     ends: frozenset[str] = frozenset()
 

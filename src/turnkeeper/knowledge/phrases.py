@@ -2,9 +2,9 @@
 
 A pattern is words with spaces between. `a|b` is one word or the other, `<name>` any word of that class, `!<name>` any
 other word, `word?` may be missing, `un*` is any word that begins so. `~3` stands for up to three words without
-punctuation between, `...` for any words of the same sentence. `^` is the begin of the text and `$` its end; what stands
-behind `>` must follow and is not part of what was found. `$` among choices is the end too. A pattern starts at a word and looks a bounded number of words
-ahead, so the time to search a text grows with its length alone, whatever the text.
+punctuation between, `...` for any words of the same sentence. `^` is the begin of the text and `$` its end, also as one
+of several choices; what stands behind `>` must follow and is not part of what was found. A pattern starts at a word and
+looks a bounded number of words ahead, so the time to search a text grows with its length alone, whatever the text.
 """
 
 from __future__ import annotations
@@ -71,12 +71,17 @@ class Words:
         """As they were written."""
         return self.text[self.tokens[0].start : self.tokens[-1].end] if self.tokens else ""
 
+    def is_title(self, index: int) -> bool:
+        """Whether it is written with one capital, as in a name, and not in capitals for stress."""
+        token = self.tokens[index]
+        return self.text[token.start].isupper() and self.text[token.start + 1 : token.start + 2].islower()
+
     def is_capital(self, index: int) -> bool:
         return self.text[self.tokens[index].start].isupper()
 
 
 class Phrases:
-    """Some patterns, looked for at once. Of those that are found, the one that starts first counts, then the first named.
+    """Some patterns, looked for at once. What starts first is found; of two that start there, the first in the list.
 
     Only patterns that share a telling word with the text are tried, so that hundreds of them cost little.
     """
@@ -153,7 +158,7 @@ class _Pattern:
         return cls(taken, followed, at_begin, at_end)
 
     def telling_words(self, common: frozenset[str]) -> frozenset[str]:
-        """Words one of which must be in a text that this is found in, as few and as rare as can be; none if any text may do."""
+        """Few and rare words, one of which is in every text that has this; none where any text may have it."""
         known = [words for step in (*self.steps, *self.ahead) if (words := step.needed)]
         return min(known, key=lambda words: len(words) + _RARITY * len(words & common), default=frozenset())
 

@@ -1,12 +1,16 @@
 """What a statement is: its verb, its role, what it is about, the relation it tells and the value it gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turnkeeper.knowledge.grammar import Grammar, RelationCues
 from turnkeeper.knowledge.phrases import MARKS, Words
 from turnkeeper.model.unit import Relation, UnitRole
 
 _LONGEST_NAME = 8
+# What stands for a word inside a name: no word of any language.
+_NAME = "\u00b7"
+# These are about the whole of a sentence, with its reason; the others about its main clause.
+_SAID_BY_THE_WHOLE = (UnitRole.EXPLANATION, UnitRole.NARRATIVE, UnitRole.PROCEDURE)
 _LONGEST_TOPIC = 6
 _SPAN = 2
 """How many adverbs may stand between a subject and its relation."""
@@ -46,7 +50,7 @@ def _is_verb(words: Words, index: int, grammar: Grammar) -> bool:
         return bool(index) and word in grammar.words("copula")
     if word in grammar.finite:
         return True
-    if word in grammar.words("verb") or word in grammar.words("past_verb"):
+    if word in grammar.verbs:
         # In "test runs take long" the first is a noun; in "rust causes leaks" the last is.
         goes_on = index + 2 < len(words)
         return behind not in grammar.finite and not (goes_on and behind in grammar.words("verb"))
@@ -90,6 +94,27 @@ def tells_of_the_past(words: Words, grammar: Grammar) -> bool:
     return words[verb] in grammar.words("past_verb") or _is_past_form(words, verb, grammar)
 
 
+def tells_of_the_present(words: Words, grammar: Grammar) -> bool:
+    """Whether the verb surely is in the present: a form that could be of the past as well does not count."""
+    verb = verb_at(words, grammar)
+    if verb is None:
+        return False
+    word = words[verb]
+    if word in grammar.words("have"):
+        return not grammar.perfect.begin_of(words.part(verb + 1))
+    if word in grammar.words("present_copula") or word in grammar.words("modal"):
+        return True
+    return word in grammar.words("verb") and bool(grammar.present_ending.begin_of(words.part(verb, verb + 1)))
+
+
+def is_only_supposed(words: Words, grammar: Grammar) -> bool:
+    """ "If we moved": a condition in the past is one that does not hold."""
+    if words[0] not in grammar.words("supposing"):
+        return False
+    end = next((index for index in range(len(words)) if words[index] in MARKS), len(words))
+    return tells_of_the_past(words.part(1, end), grammar)
+
+
 def is_negative(words: Words, grammar: Grammar) -> bool:
     return any(token.norm in grammar.words("negation") for token in words.tokens)
 
@@ -97,12 +122,47 @@ def is_negative(words: Words, grammar: Grammar) -> bool:
 def role_of(words: Words, grammar: Grammar) -> UnitRole:
     """The first role whose cues are found; what fits none is a Description."""
     past = tells_of_the_past(words, grammar)
+    words = _without_names(words, grammar)
+    main = _without_reason(words, grammar)
     for rule in grammar.roles:
         if rule.past and past:
             return rule.role
-        if rule.cues.found_in(words) and not (rule.not_past and past) and not rule.unless.found_in(words):
+        said = words if rule.role in _SAID_BY_THE_WHOLE else main
+        if (
+            rule.cues.found_in(said)
+            and not (rule.not_past and past)
+            and not rule.unless.found_in(said)
+            and not (rule.not_present and tells_of_the_present(words, grammar))
+        ):
             return rule.role
     return UnitRole.DESCRIPTION
+
+
+def _without_reason(words: Words, grammar: Grammar) -> Words:
+    """The main clause: in "we close early because the light is bad" nothing is judged, a reason is given."""
+    found = grammar.reason.span(words)
+    if found is None:
+        return words
+    main = words.part(0, found[0])
+    if not found[0]:
+        comma = next((index for index in range(len(words)) if words[index] == ","), len(words))
+        main = words.part(comma + 1)
+    return main if verb_at(main, grammar) is not None else words
+
+
+def _without_names(words: Words, grammar: Grammar) -> Words:
+    """A word inside a name is no cue: "the band is called Never Again" forbids nothing."""
+    kept = grammar.words("speaker") | grammar.words("weekday") | grammar.words("month")
+    inside = {
+        index
+        for index in range(1, len(words))
+        if words.is_title(index) and words[index] not in kept and words[index - 1] not in MARKS
+    }
+    # Where most words are written so, capitals tell nothing.
+    if not inside or len(inside) * 2 > len(words):
+        return words
+    tokens = [replace(token, norm=_NAME) if index in inside else token for index, token in enumerate(words.tokens)]
+    return Words(text=words.text, tokens=tokens)
 
 
 def topic_of(words: Words, role: UnitRole, grammar: Grammar, *, last: str | None = None) -> str:
