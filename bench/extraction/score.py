@@ -49,7 +49,7 @@ class Tally:
 
 @dataclass(slots=True)
 class Score:
-    """The totals of one set of messages. `among_right` counts, for units that are right, how often a part of them is too."""
+    """The totals of some messages. `among_right` counts, for units that are right, how often a part of them is too."""
 
     messages: int = 0
     roles: dict[str, Tally] = field(default_factory=lambda: {role.value: Tally() for role in UnitRole})

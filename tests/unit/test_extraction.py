@@ -127,6 +127,51 @@ def test_a_statement_has_the_first_role_that_fits(text: str, role: UnitRole) -> 
     assert the_unit(text).role is role
 
 
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        # A reason does not lend its words to the main clause.
+        ("We close early because the light is bad.", UnitRole.EXPLANATION),
+        ("I like the attic because it is quiet.", UnitRole.EVALUATION),
+        ("The roof leaks because a tile is loose.", UnitRole.DIAGNOSTIC),
+        ("Because the bus is slow, I cycle.", UnitRole.EXPLANATION),
+        # A cause of a fault at hand is told from what causes what at all times.
+        ("A loose cable causes the flicker.", UnitRole.DIAGNOSTIC),
+        ("Frost leads to delays at the airport.", UnitRole.EXPLANATION),
+        ("Malaria is caused by a parasite.", UnitRole.EXPLANATION),
+        # Tense: a time in the past tells a story only with a verb that does.
+        ("The picture from last summer is on my desk.", UnitRole.DESCRIPTION),
+        ("I have a meeting this morning.", UnitRole.DESCRIPTION),
+        ("She has taught in Kenya in 2012.", UnitRole.NARRATIVE),
+        ("We used a rented van for the move.", UnitRole.NARRATIVE),
+        ("The hall is used to store chairs.", UnitRole.DESCRIPTION),
+        ("We have lived here since the start of the war.", UnitRole.DESCRIPTION),
+        # The same verb tells a fault of one thing and the place of another.
+        ("The app hangs when I save a file.", UnitRole.DIAGNOSTIC),
+        ("The spare key hangs behind the door.", UnitRole.DESCRIPTION),
+        ("The stairs creak.", UnitRole.DIAGNOSTIC),
+        ("The plaster is crumbling.", UnitRole.DIAGNOSTIC),
+        ("The boiler makes a whistling noise.", UnitRole.DIAGNOSTIC),
+        # A timetable is no fault, and neither is what people do not do.
+        ("The bus does not run on Sundays.", UnitRole.DESCRIPTION),
+        ("My brother does not work on Fridays.", UnitRole.DESCRIPTION),
+        ("The door will not close.", UnitRole.DIAGNOSTIC),
+        # What stands inside a name is no cue.
+        ("The band is called Never Again.", UnitRole.DESCRIPTION),
+        ("The film is called When We Fail.", UnitRole.DESCRIPTION),
+        ("As a teacher, I get long holidays.", UnitRole.DESCRIPTION),
+        ("Members vote by raising their hand.", UnitRole.PROCEDURE),
+        ("To thaw the lock we use warm water.", UnitRole.PROCEDURE),
+        ("Bags are to be left at the desk.", UnitRole.CONSTRAINT),
+        ("Shoes off in the hall, that is our rule.", UnitRole.CONSTRAINT),
+        ("All players in our squad are students.", UnitRole.DEFINITION),
+        ("Unlike my brother, I like fish.", UnitRole.COMPARISON),
+    ],
+)
+def test_roles_that_are_alike_are_told_apart(text: str, role: UnitRole) -> None:
+    assert the_unit(text).role is role
+
+
 def test_the_role_says_what_a_unit_helps_to_do_and_no_part_of_a_word_does() -> None:
     unit = the_unit("Socrates narrates.")
 
@@ -162,6 +207,8 @@ def test_a_question_is_asked_and_not_kept(text: str) -> None:
         "Translate this: the harbour is closed. The boats are out.",
         "Summarize the following:\nThe harbour is closed.\nThe boats are out.",
         "Could you list all the boats?",
+        "Please forget what I said about the cellar.",
+        "Forget my address.",
     ],
 )
 def test_a_request_for_work_is_asked_and_not_kept_even_if_it_holds_what_looks_like_facts(text: str) -> None:
@@ -181,6 +228,11 @@ def test_a_request_for_work_is_asked_and_not_kept_even_if_it_holds_what_looks_li
         "Maybe the tide is late.",
         "If we had a crane, we would lift it.",
         "Perhaps we should wait.",
+        "If we moved to Porto, we need a new bank.",
+        "If they closed the pool, I need another sport.",
+        'My aunt said "where is the salt"',
+        'He wrote "please send the file".',
+        "because it was funny lol",
         "",
         "   \n\t ",
         "```\nport = 80\nThe port is 80.\n```",
@@ -189,6 +241,36 @@ def test_a_request_for_work_is_asked_and_not_kept_even_if_it_holds_what_looks_li
 )
 def test_small_talk_suppositions_code_and_quotes_leave_nothing(text: str) -> None:
     assert units(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mi perro es viejo y duerme mucho.",
+        "Ich wohne in einem kleinen Haus.",
+        "Mon voisin travaille dans une banque.",
+        "Ik woon in een klein dorp.",
+    ],
+)
+def test_a_sentence_in_another_language_leaves_nothing(text: str) -> None:
+    assert units(text) == []
+
+
+@pytest.mark.parametrize("text", ["Anna sings in a choir.", "Ada sings in La Traviata.", "Rosa conducts El Sistema."])
+def test_a_foreign_name_makes_no_foreign_sentence(text: str) -> None:
+    assert the_unit(text).claim == text
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("Changed my mind, the race is on Sunday.", "the race is on Sunday."),
+        ("Ugh, the winch is old.", "the winch is old."),
+        ("I got it backwards: the pump is left of the mast.", "the pump is left of the mast."),
+    ],
+)
+def test_what_leads_in_is_no_part_of_the_claim(text: str, claim: str) -> None:
+    assert the_unit(text).claim == claim
 
 
 def test_a_message_may_hold_a_fact_and_a_question() -> None:
@@ -218,12 +300,31 @@ def test_lines_below_the_word_questions_are_questions() -> None:
         "Always cite your sources.",
         "Your replies should be formal.",
         "Can you answer in Finnish from now on?",
+        "Give me longer answers again.",
+        "Answer in more detail please",
+        "And from now on leave out the dates.",
+        "Back to Dutch please, from now on.",
+        "Send a table whenever I ask for prices.",
     ],
 )
 def test_how_to_answer_is_guidance_and_no_evidence(text: str) -> None:
     unit = the_unit(text)
 
     assert (unit.role, unit.is_guidance, unit.is_evidence) == (UnitRole.CONSTRAINT, True, False)
+
+
+def test_how_to_answer_is_told_apart_from_what_is_asked() -> None:
+    found = ENGLISH.extract("Answer this one in French: how deep is the bay?")
+
+    assert [unit.claim for unit in found.units] == ["Answer this one in French"]
+    assert found.asked == ("how deep is the bay?",)
+
+
+def test_what_somebody_wants_to_be_called_guides_and_has_a_place_of_its_own() -> None:
+    unit = the_unit("Call me Ishmael.")
+
+    assert (unit.claim, unit.topic, unit.slot) == ("Call me Ishmael.", "name of the user", "call name of user")
+    assert unit.is_guidance
 
 
 def test_a_rule_about_the_world_is_evidence() -> None:
@@ -290,6 +391,13 @@ def test_a_pronoun_is_about_what_was_said_before() -> None:
     assert [unit.topic for unit in units("The pier is new. It belongs to the town.")] == ["pier", "pier"]
 
 
+def test_what_a_pronoun_says_is_kept_only_where_it_is_known_what_it_stands_for() -> None:
+    assert [unit.claim for unit in units("My boat is old. It is a cutter.")] == ["My boat is old.", "It is a cutter."]
+    assert the_unit("It has two masts.", "We bought a boat.").claim == "It has two masts."
+    assert units("It is a cutter.") == []
+    assert units("It is late.", "We bought a boat.") == []
+
+
 # --- slots and corrections
 
 
@@ -343,6 +451,12 @@ def test_what_takes_the_place_of_a_unit_is_of_its_kind() -> None:
 
     assert (in_few_words.claim, in_few_words.is_guidance) == ("Keep your answers under 60 words.", True)
     assert in_a_sentence.role is UnitRole.CONSTRAINT
+
+
+def test_what_is_mended_is_no_fault_any_more() -> None:
+    unit = the_unit("The winch turns smoothly now.", "The winch does not turn.")
+
+    assert (unit.role, unit.supersedes) == (UnitRole.DESCRIPTION, "staged::unit-000")
 
 
 def test_of_two_known_units_the_one_that_is_named_is_corrected() -> None:
