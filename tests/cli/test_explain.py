@@ -9,9 +9,7 @@ from tests.cli.terminal import Terminal, plain, turnkeeper
 from tests.server.process import ServerProcess, a_server, everything_in
 from turnkeeper import Turnkeeper, TurnkeeperError
 
-LONG = (
-    "And what does the much discussed and often rebuilt harbour office of the old town of Narva do all winter?"
-)
+LONG = "And what does the much discussed and often rebuilt harbour office of the old town of Narva do all winter?"
 SAID = ("The depot is in Narva. The port is 80.", "The port is 81.", f"Where is the depot? \x1b[31m{LONG}")
 
 
