@@ -5,6 +5,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 from turnkeeper.engine import HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
@@ -13,10 +14,11 @@ from turnkeeper.ledger.feed import Feed
 from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.runs import CANCEL, Accepted
 
@@ -178,18 +180,25 @@ class Dispatch:
             if live.queued_behind:
                 await self.take_next(live.lease.tenant, live.lease.subject)
             await self._trim_explanations(live.run)
-        if live.kept_units:
-            await self._tell_of_units(live)
+        await self._tell_of_units(live.run, live.unit_changes)
 
-    async def _tell_of_units(self, live: LiveRun) -> None:
+    async def _tell_of_units(self, run: Run, changes: UnitChanges) -> None:
         event = KnowledgeEvent(
             type=KnowledgeEventType.UNITS_COMMITTED,
-            tenant=live.run.tenant,
-            session_id=live.run.session_id,
-            run_id=live.run.id,
-            units=live.kept_units,
+            tenant=run.tenant,
+            session_id=run.session_id,
+            run_id=run.id,
+            units=changes.added,
         )
-        await self._listeners.tell(live.run.agent, event)
+        if changes.added:
+            await self._listeners.tell(run.agent, event)
+        if gone := changes.gone:
+            event = replace(event, type=KnowledgeEventType.UNITS_GONE, units=(), gone=gone)
+            await self._listeners.tell(run.agent, event)
+
+    def tell(self, agent: AgentId, event: KnowledgeEvent) -> None:
+        """Tell an agent something that is durable already; nobody waits for it to have listened."""
+        self._spawn(self._listeners.tell(agent, event))
 
     async def _trim_explanations(self, run: Run) -> None:
         """Once in a while, so that the single turn does not pay for it."""

@@ -21,7 +21,7 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Custody
-from turnkeeper.model.unit import Unit
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
@@ -74,7 +74,7 @@ class LiveRun:
         self.wish: StopWish | None = None
         self.task: asyncio.Task[None] | None = None
         self.queued_behind = 0
-        self.kept_units: tuple[Unit, ...] = ()
+        self.unit_changes = UnitChanges()
         self._listeners: list[asyncio.Future[Reply | None]] = []
         self._outcome: tuple[Reply | None, Exception | None] | None = None
         self._may_be_stopped = True
@@ -169,7 +169,7 @@ class Engine:
         except Exception as error:
             await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
         else:
-            live.queued_behind, live.kept_units = draft.queued, draft.unit_changes.added
+            live.queued_behind, live.unit_changes = draft.queued, draft.unit_changes
             return draft.reply
         return None
 
@@ -268,6 +268,12 @@ class Engine:
             "agent failed",
             extra={"run_id": draft.run.id, "agent": draft.run.agent, "kind": type(error).__name__, "place": place},
         )
+        if draft.trace.step == "commit":
+            return RunError(
+                code="internal_error",
+                message=f"Keeping the turn failed with {type(error).__name__}. Nothing of it was kept.",
+                stage="commit",
+            )
         return RunError(
             code="agent_failed",
             message=f"The agent failed with {type(error).__name__}. Nothing of this turn was kept.",

@@ -24,7 +24,6 @@ from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
 from turnkeeper.ledger.feed import Feed, Frame
-from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
@@ -74,7 +73,6 @@ class Turnkeeper:
         self._store, self._clock = self._world.store, self._world.clock
         self._feed = Feed(self._store.feed)
         self._engine = Engine(self._world)
-        self._listeners = Listeners(self._world.agents)
         self._dispatch = Dispatch(self._world, self._engine, self._feed)
         self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
         self._renewer = LeaseRenewer(
@@ -91,7 +89,13 @@ class Turnkeeper:
             Duty("old-requests", 3600.0, self._forget_requests),
             Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
         )
-        self.units = Units(self._store.units, self._world.extractor, self.session, self._perform)
+        self.units = Units(
+            self._store.units,
+            self._world.extractor,
+            self.session,
+            self._perform,
+            most_bytes=settings.import_bytes,
+        )
         self.bases = Bases(
             self._store.bases,
             self._store.units,
@@ -101,7 +105,7 @@ class Turnkeeper:
             session_of=self.session,
             change_session=self.change_session,
             audit=self._audit_of_command,
-            listeners=self._listeners,
+            tell=self._dispatch.tell,
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
@@ -393,15 +397,15 @@ class Turnkeeper:
             envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
         session = replace(self._engine.take_in.new_session(envelope), title=title)
-        if idle_for_seconds is not None:
-            session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         turn = None
         if before is not None:
             session, turn = continued(session, before, envelope.received_at)
+        if idle_for_seconds is not None:
+            session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         await self._store.sessions.create(
             session, audit_of(envelope, "accepted", session_id=session.id), continued=turn
         )
-        await self._tell_of_session(session.tenant, session.id, session.agent)
+        self._tell_of_session(session.tenant, session.id, session.agent)
         return session
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
@@ -472,7 +476,9 @@ class Turnkeeper:
         principal: Principal = LOCAL,
         expected_version: int | None = None,
         trace_id: str | None = None,
+        **about: str,
     ) -> Session:
+        """`about` names what else the audit is to name."""
         envelope = self._command(command, principal, trace_id=trace_id)
         session = await self.session(session_id, principal=principal)
         changed = await self._store.sessions.change(
@@ -481,7 +487,7 @@ class Turnkeeper:
             change,
             at=envelope.received_at,
             expected_version=expected_version,
-            audit=audit_of(envelope, "accepted", session_id=session.id),
+            audit=audit_of(envelope, "accepted", session_id=session.id, **about),
         )
         self._store.wakes.tell(session.tenant, Subject(session.id))
         return changed
@@ -585,9 +591,9 @@ class Turnkeeper:
         self._store.wakes.tell(tenant, Subject(session_id))
         return session
 
-    async def _tell_of_session(self, tenant: TenantId, session_id: SessionId, agent: AgentId) -> None:
+    def _tell_of_session(self, tenant: TenantId, session_id: SessionId, agent: AgentId) -> None:
         event = KnowledgeEvent(type=KnowledgeEventType.SESSION_CREATED, tenant=tenant, session_id=session_id)
-        await self._listeners.tell(agent, event)
+        self._dispatch.tell(agent, event)
 
     async def _finished(self, session_id: str, principal: Principal) -> Conversation:
         """All that a session ended with. Raises SessionNotOver."""
@@ -599,8 +605,10 @@ class Turnkeeper:
         newest = await self._store.units.newest(view_of(session), limit=self.settings.session_units)
         return replace(ended, units=tuple(newest)[::-1])
 
-    def _audit_of_command(self, command: Command, principal: Principal, trace_id: str | None) -> AuditFacts:
-        return audit_of(self._envelope(Inbound(command=command, trace_id=trace_id), principal), "accepted")
+    def _audit_of_command(
+        self, command: Command, principal: Principal, trace_id: str | None, **ids: str | None
+    ) -> AuditFacts:
+        return audit_of(self._command(command, principal, trace_id=trace_id), "accepted", **ids)
 
     async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
         verb = "chat" if inbound.command is None else inbound.command.value
@@ -611,7 +619,7 @@ class Turnkeeper:
             raise
         if taken.created:
             run = taken.accepted.run
-            await self._tell_of_session(run.tenant, run.session_id, run.agent)
+            self._tell_of_session(run.tenant, run.session_id, run.agent)
         live = await self._dispatch.accepted(taken.accepted)
         return Ticket(
             run=taken.accepted.run,

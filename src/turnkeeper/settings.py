@@ -86,6 +86,8 @@ class Settings:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
         if self.explanation_detail not in tuple(Detail):
             raise ValueError(f"explanation_detail is full or summary, not {self.explanation_detail!r}")
+        if self.idle_seconds < 1 or self.session_units < 1:
+            raise ValueError("idle_seconds and session_units are at least 1")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
         if bool(self.model_url) != bool(self.model_name):

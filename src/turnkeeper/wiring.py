@@ -85,7 +85,12 @@ def wire(
             store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units
         ),
         Custody.CLIENT: ClientCustodian(
-            store.runs, clock, settings.history_messages, settings.session_units, settings.idle_seconds
+            store.runs,
+            clock,
+            settings.history_messages,
+            settings.session_units,
+            settings.idle_seconds,
+            settings.carried_bytes,
         ),
     }
     world = World(

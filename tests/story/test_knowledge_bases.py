@@ -90,7 +90,8 @@ async def test_fact_9_a_mounted_base_is_seen_as_it_was_and_the_change_is_said(ke
 
     assert reply.text == "The ferry takes cars. (one)"
     assert reply.warnings == ("knowledge_base_changed",)
-    assert reply.explanation.details["knowledge_base_changed"] == {"knowledge_base": base.id, "mounted": 1, "now": 2}
+    changed = [{"knowledge_base": base.id, "mounted": 1, "now": 2}]
+    assert reply.explanation.details["knowledge_base_changed"] == {"changed": changed}
 
     await keeper.bases.mount(session.id, base.id)
     after = await keeper.chat("ferry", session_id=session.id)

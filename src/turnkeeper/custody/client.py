@@ -17,6 +17,7 @@ from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message
 from turnkeeper.model.preferences import Preferences
@@ -29,6 +30,7 @@ from turnkeeper.ports.custodian import Kept
 from turnkeeper.ports.runs import RunEnd, RunStore
 
 VERSION = 1
+CARRIED_CUT = "carried_cut"
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
@@ -53,6 +55,7 @@ class ClientCustodian:
     window: int
     most_units: int
     idle_seconds: int
+    most_bytes: int
 
     async def open(self, run: Run) -> Conversation:
         carried = carried_of(run.input.carried) if run.input.carried is not None else None
@@ -88,35 +91,62 @@ class ClientCustodian:
     def memory(self, conversation: Conversation) -> UnitMemory:
         return UnitMemory(CarriedUnits(conversation.units), view_of(conversation.session))
 
-    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
+    async def settle(
+        self,
+        conversation: Conversation,
+        staged: Sequence[Unit],
+        place: UnitPlace,
+        *,
+        forgotten: Sequence[UnitId] = (),
+    ) -> UnitChanges:
         reader, view = CarriedUnits(conversation.units), view_of(conversation.session)
-        return await settle(staged, place, reader, view, most=self.most_units)
+        return await settle(staged, place, reader, view, most=self.most_units, forgotten=forgotten)
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any]:
-        session = conversation.session
-        carried: Mapping[str, Any] = msgspec.to_builtins(
-            Carried(
-                version=VERSION,
-                revision=session.revision,
-                turns=session.turns,
-                last_seq=session.last_seq,
-                epoch=session.epoch,
-                created_at=session.created_at,
-                history=conversation.history[-self.window :],
-                state=dict(conversation.state),
-                units=tuple(unit.given for unit in conversation.units),
-                preferences=session.preferences,
-            )
-        )
-        return carried
+        return self._fitting(conversation)[0]
+
+    def _fitting(self, conversation: Conversation) -> tuple[Mapping[str, Any], bool]:
+        """What the client is given, and whether something old was left out so that it can be taken back."""
+        history, units = conversation.history[-self.window :], conversation.units
+        carried, is_cut = _packed(conversation, history, units), False
+        while len(msgspec.json.encode(carried)) > self.most_bytes and (history or units):
+            # Messages first, the oldest of them: what they said that is worth knowing is in the units.
+            if history:
+                history = history[1 + len(history) // 4 :]
+            else:
+                units = units[1 + len(units) // 4 :]
+            carried, is_cut = _packed(conversation, history, units), True
+        return carried, is_cut
 
     async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
         after = conversation.after(turn)
-        carried = self.carried(after)
+        carried, is_cut = self._fitting(after)
+        warnings = (CARRIED_CUT,) if is_cut else ()
+        explanation = replace(explanation, warnings=explanation.warnings + warnings)
         result = {"text": turn.messages[-1].content, "turn": turn.number, "carried": carried}
         end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=turn.committed_at, result=result)
         committed = await self.runs.end(lease, end)
-        return Kept(committed=replace(committed, revision=after.session.revision), carried=carried)
+        revised = replace(committed, revision=after.session.revision)
+        return Kept(committed=revised, carried=carried, warnings=warnings)
+
+
+def _packed(conversation: Conversation, history: tuple[Message, ...], units: tuple[Unit, ...]) -> Mapping[str, Any]:
+    session = conversation.session
+    packed: Mapping[str, Any] = msgspec.to_builtins(
+        Carried(
+            version=VERSION,
+            revision=session.revision,
+            turns=session.turns,
+            last_seq=session.last_seq,
+            epoch=session.epoch,
+            created_at=session.created_at,
+            history=history,
+            state=dict(conversation.state),
+            units=tuple(unit.given for unit in units),
+            preferences=session.preferences,
+        )
+    )
+    return packed
 
 
 def units_of(carried: Carried) -> tuple[Unit, ...]:

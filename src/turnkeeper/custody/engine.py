@@ -1,7 +1,8 @@
 """Sessions that turnkeeper keeps itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from turnkeeper.errors import SessionClosed
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
 from turnkeeper.model.explanation import Explanation
-from turnkeeper.model.ids import SessionId, TenantId
+from turnkeeper.model.ids import SessionId, TenantId, UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation, Past
@@ -56,10 +57,23 @@ class EngineCustodian:
         return conversation.after_reset(epoch)
 
     def memory(self, conversation: Conversation) -> UnitMemory:
-        return UnitMemory(self.units, view_of(conversation.session))
+        session = conversation.session
+        return UnitMemory(self.units, view_of(session), partial(self._mounted, session.tenant, session.id))
 
-    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
-        return await settle(staged, place, self.units, view_of(conversation.session), most=self.most_units)
+    async def _mounted(self, tenant: TenantId, session_id: SessionId) -> Collection[str]:
+        """What is mounted now: what was taken away from a session is out of reach at once."""
+        return {mount.id for mount in (await self.sessions.get(tenant, session_id)).mounts}
+
+    async def settle(
+        self,
+        conversation: Conversation,
+        staged: Sequence[Unit],
+        place: UnitPlace,
+        *,
+        forgotten: Sequence[UnitId] = (),
+    ) -> UnitChanges:
+        view = view_of(conversation.session)
+        return await settle(staged, place, self.units, view, most=self.most_units, forgotten=forgotten)
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         return None

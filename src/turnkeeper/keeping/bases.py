@@ -5,18 +5,25 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from turnkeeper.errors import EnvelopeInvalid, KnowledgeBaseNotFound, SourceNotFound, SourceTooLarge
+from turnkeeper.errors import (
+    EnvelopeInvalid,
+    KnowledgeBaseNotFound,
+    SessionClosed,
+    SessionExpired,
+    SourceNotFound,
+    SourceTooLarge,
+    VersionMoved,
+)
 from turnkeeper.keeping.units import SessionOf
 from turnkeeper.knowledge.ingesting import units_of_source
 from turnkeeper.knowledge.text_form.write import serialize
-from turnkeeper.ledger.listeners import Listeners
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import KnowledgeBaseId, SourceId
+from turnkeeper.model.ids import AgentId, KnowledgeBaseId, SourceId
 from turnkeeper.model.knowledge_base import BaseLimits, KnowledgeBase, NewSource, Source, SourceKind
 from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.principal import LOCAL, Principal
-from turnkeeper.model.session import Session, SettingsChange
+from turnkeeper.model.session import Session, SessionStatus, SettingsChange
 from turnkeeper.model.unit import Unit, UnitStatus
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.extractor import Extractor
@@ -28,6 +35,7 @@ from turnkeeper.steps.receive import is_id, is_plain_text
 
 UNITS_AT_ONCE = 500
 MOST_NAME_CHARS = 200
+MOST_TRIES = 8
 JOURNAL_NAME = "conversation {session_id}"
 
 
@@ -44,13 +52,13 @@ class Bases:
         *,
         session_of: SessionOf,
         change_session: Callable[..., Awaitable[Session]],
-        audit: Callable[[Command, Principal, str | None], AuditFacts],
-        listeners: Listeners,
+        audit: Callable[..., AuditFacts],
+        tell: Callable[[AgentId, KnowledgeEvent], None],
     ) -> None:
         self._bases, self._units, self._extractor, self._clock = bases, units, extractor, clock
         self._settings = settings
         self._session_of, self._change_session, self._audit = session_of, change_session, audit
-        self._listeners = listeners
+        self._tell = tell
 
     async def create(
         self,
@@ -62,11 +70,12 @@ class Bases:
     ) -> KnowledgeBase:
         """A new base, empty or with all that its parent has now. Either may change without the other."""
         _check_name(name)
-        audit = self._audit(Command.CREATE_BASE, principal, trace_id)
+        id = KnowledgeBaseId(self._clock.new_id("kb"))
+        audit = self._audit(Command.CREATE_BASE, principal, trace_id, knowledge_base=id, parent=parent_id)
         parent = None if parent_id is None else await self.get(parent_id, principal=principal)
         base = KnowledgeBase(
             tenant=principal.tenant,
-            id=KnowledgeBaseId(self._clock.new_id("kb")),
+            id=id,
             name=name,
             created_by=principal.user,
             created_at=audit.at,
@@ -152,7 +161,7 @@ class Bases:
             base.id,
             SourceId(source_id),
             expected_revision=expected_revision,
-            audit=self._audit(Command.REMOVE_SOURCE, principal, trace_id),
+            audit=self._audit(Command.REMOVE_SOURCE, principal, trace_id, knowledge_base=base.id, source=source_id),
         )
 
     async def sources(self, base_id: str, *, principal: Principal = LOCAL) -> Sequence[Source]:
@@ -175,23 +184,18 @@ class Bases:
         trace_id: str | None = None,
     ) -> Session:
         """Let a session use a base as it is now. Mounting it again brings it up to date."""
-        session = await self._session_of(session_id, principal=principal)
+        await self._session_of(session_id, principal=principal)
         base = await self.get(base_id, principal=principal)
-        others = tuple(mount for mount in session.mounts if mount.id != base.id)
-        if len(others) >= self._settings.mounts:
-            raise _invalid(
-                "/knowledge_base", f"would be one too many: a session mounts at most {self._settings.mounts}"
-            )
         mount = Mount(kind=MountKind.KNOWLEDGE_BASE, id=base.id, revision=base.revision, mounted_at=self._clock.now())
-        change = SettingsChange(mounts=(*others, mount))
-        changed = await self._change_session(
-            session_id, change, principal=principal, expected_version=expected_version, trace_id=trace_id
-        )
-        event = KnowledgeEvent(
-            type=KnowledgeEventType.BASE_MOUNTED, tenant=session.tenant, session_id=session.id, base=base.id
-        )
-        await self._listeners.tell(session.agent, event)
-        return changed
+
+        def mounted(session: Session) -> tuple[Mount, ...]:
+            others = tuple(each for each in session.mounts if each.id != base.id)
+            if len(others) >= self._settings.mounts:
+                most = self._settings.mounts
+                raise _invalid("/knowledge_base", f"would be one too many: a session mounts at most {most}")
+            return (*others, mount)
+
+        return await self._remount(Command.MOUNT, session_id, base.id, mounted, principal, expected_version, trace_id)
 
     async def unmount(
         self,
@@ -202,17 +206,53 @@ class Bases:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        session = await self._session_of(session_id, principal=principal)
-        left = tuple(mount for mount in session.mounts if mount.id != base_id)
-        if len(left) == len(session.mounts):
-            raise KnowledgeBaseNotFound(KnowledgeBaseId(base_id))
-        return await self._change_session(
-            session_id,
-            SettingsChange(mounts=left),
-            principal=principal,
-            expected_version=expected_version,
-            trace_id=trace_id,
-        )
+        """Take a base away from a session, at once: a turn that is running does not see it any more either."""
+        id = KnowledgeBaseId(base_id)
+
+        def unmounted(session: Session) -> tuple[Mount, ...]:
+            left = tuple(each for each in session.mounts if each.id != id)
+            if len(left) == len(session.mounts):
+                raise KnowledgeBaseNotFound(id)
+            return left
+
+        return await self._remount(Command.UNMOUNT, session_id, id, unmounted, principal, expected_version, trace_id)
+
+    async def _remount(
+        self,
+        command: Command,
+        session_id: str,
+        base_id: KnowledgeBaseId,
+        changed: Callable[[Session], tuple[Mount, ...]],
+        principal: Principal,
+        expected_version: int | None,
+        trace_id: str | None,
+    ) -> Session:
+        """Of several who mount at once all are heard: whoever comes second looks again."""
+        for attempt in range(MOST_TRIES):
+            session = await self._session_of(session_id, principal=principal)
+            if session.status.is_terminal:
+                over = SessionClosed if session.status is SessionStatus.CLOSED else SessionExpired
+                raise over(session.id)
+            try:
+                remounted = await self._change_session(
+                    session_id,
+                    SettingsChange(mounts=changed(session)),
+                    command=command,
+                    principal=principal,
+                    expected_version=session.version if expected_version is None else expected_version,
+                    trace_id=trace_id,
+                    knowledge_base=base_id,
+                )
+            except VersionMoved:
+                if expected_version is not None or attempt == MOST_TRIES - 1:
+                    raise
+            else:
+                break
+        is_mounted = command is Command.MOUNT
+        kind = KnowledgeEventType.BASE_MOUNTED if is_mounted else KnowledgeEventType.BASE_UNMOUNTED
+        event = KnowledgeEvent(type=kind, tenant=session.tenant, session_id=session.id, base=base_id)
+        self._tell(session.agent, event)
+        return remounted
 
     async def _add(
         self,
@@ -224,12 +264,13 @@ class Bases:
         principal: Principal,
         trace_id: str | None,
     ) -> tuple[KnowledgeBase, Source]:
-        audit = self._audit(Command.ADD_SOURCE, principal, trace_id)
+        id = SourceId(self._clock.new_id("src"))
+        audit = self._audit(Command.ADD_SOURCE, principal, trace_id, knowledge_base=base.id, source=id)
         encoded = content.encode()
         if len(encoded) > self._settings.source_bytes:
             raise SourceTooLarge(f"{len(encoded)} bytes", self._settings.source_bytes)
         source = Source(
-            id=SourceId(self._clock.new_id("src")),
+            id=id,
             name=name,
             kind=kind,
             hash=hashlib.sha256(encoded).hexdigest(),

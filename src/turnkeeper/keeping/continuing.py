@@ -30,7 +30,7 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         title=session.title or before.session.title,
         metadata=before.session.metadata,
         double_text=before.session.double_text,
-        idle_for_seconds=session.idle_for_seconds,
+        idle_for_seconds=before.session.idle_for_seconds,
         preferences=before.session.preferences if session.preferences.is_empty else session.preferences,
         mounts=before.session.mounts,
         from_session_id=before.session.id,

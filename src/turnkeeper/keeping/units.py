@@ -16,6 +16,9 @@ from turnkeeper.ports.units import UnitStore
 from turnkeeper.steps.change_units import edited_unit
 from turnkeeper.steps.receive import Inbound, is_plain_text
 
+ROOM_FOR_THE_REST = 1_024
+"""What a command needs beside its text."""
+
 
 class SessionOf(Protocol):
     async def __call__(self, session_id: str, *, principal: Principal) -> Session: ...
@@ -30,8 +33,11 @@ class Units:
         extractor: Extractor,
         session_of: SessionOf,
         perform: Callable[[Inbound, Principal], Awaitable[Reply]],
+        *,
+        most_bytes: int,
     ) -> None:
         self._units, self._extractor, self._session_of, self._perform = units, extractor, session_of, perform
+        self._most_bytes = most_bytes
 
     async def list(
         self,
@@ -71,7 +77,7 @@ class Units:
         has changed nothing.
         """
         await self._session_of(session_id, principal=principal)
-        faults = _faults_of_import(text, format, name)
+        faults = _faults_of_import(text, format, name, self._most_bytes)
         if faults:
             raise EnvelopeInvalid("The units cannot be imported like this. See details.", details=faults)
         if format == ImportFormat.UNITS:
@@ -98,8 +104,9 @@ class Units:
             edited_unit(kept.unit, change)
         params = {"unit_id": unit_id, "change": change}
         reply = await self._perform(_command(Command.EDIT_UNIT, session_id, params, request_id, trace_id), principal)
-        new_id: str = reply.explanation.units["added"][0]
-        return await self.get(session_id, new_id, principal=principal)
+        # Edited into something that is known already, it gives way to that; edited into itself, it stays.
+        by = {change["unit"]: change["by"] for change in reply.units.get("superseded", ())}
+        return await self.get(session_id, by.get(unit_id, unit_id), principal=principal)
 
     async def forget(
         self,
@@ -130,10 +137,13 @@ def _command(
     )
 
 
-def _faults_of_import(text: object, format: object, name: object) -> list[dict[str, str]]:
+def _faults_of_import(text: object, format: object, name: object, most_bytes: int) -> list[dict[str, str]]:
     faults = []
     if not isinstance(text, str) or not text.strip() or not is_plain_text(text):
         faults.append({"pointer": "/text", "message": "must be text, without NUL and not empty"})
+    elif (size := len(text.encode())) > most_bytes - ROOM_FOR_THE_REST:
+        most = most_bytes - ROOM_FOR_THE_REST
+        faults.append({"pointer": "/text", "message": f"is {size} bytes long; at most {most} are taken"})
     if format not in set(ImportFormat):
         faults.append({"pointer": "/format", "message": "must be 'text' or 'units'"})
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= 200 or not is_plain_text(name)):

@@ -1,6 +1,6 @@
 """Finding the units that a turn needs, in its session and in what is mounted to it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from turnkeeper.knowledge.words import content_words
@@ -18,28 +18,38 @@ FROM_THE_SESSION = 1.15
 
 @dataclass(frozen=True, slots=True)
 class UnitMemory:
-    """A Memory over one view of the units that somebody keeps."""
+    """A Memory over one view of the units that somebody keeps.
+
+    `mounted` tells what is still mounted: what was taken away while the run goes on is out of reach at once.
+    """
 
     units: UnitReader
     view: UnitView
+    mounted: Callable[[], Awaitable[Collection[str]]] | None = None
 
     async def search(self, query: UnitQuery) -> Sequence[FoundUnit]:
         words = content_words(query.words)[:MOST_WORDS]
         if not words:
             return ()
         # More than are wanted: a fitting role may lift a unit that the search put lower.
-        found = await self.units.search(self.view, words, scope=query.scope, limit=query.limit * 3)
+        found = await self.units.search(await self._sight(), words, scope=query.scope, limit=query.limit * 3)
         return ranked(found, query)
 
     async def guidance(self, scope: PhaseScope, *, limit: int) -> Sequence[FoundUnit]:
-        return await self.units.guidance(self.view, scope, limit=limit)
+        return await self.units.guidance(await self._sight(), scope, limit=limit)
 
     async def about(self, names: Collection[str], *, limit: int) -> Sequence[FoundUnit]:
         keys = {key for key in map(name_key, names) if key}
-        return await self.units.about(self.view, keys, limit=limit) if keys else ()
+        return await self.units.about(await self._sight(), keys, limit=limit) if keys else ()
 
     async def newest(self, *, limit: int) -> Sequence[Unit]:
         return await self.units.newest(self.view, limit=limit)
+
+    async def _sight(self) -> UnitView:
+        if not self.view.bases or self.mounted is None:
+            return self.view
+        mounted = await self.mounted()
+        return replace(self.view, bases=tuple(base for base in self.view.bases if base[0] in mounted))
 
 
 def view_of(session: Session) -> UnitView:

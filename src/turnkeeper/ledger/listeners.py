@@ -1,5 +1,6 @@
 """Telling an agent what became of what its sessions know, once it is durable."""
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -7,6 +8,8 @@ from turnkeeper.model.ids import AgentId
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.listening import Listening
 from turnkeeper.ports.plugins import KnowledgeEvent
+
+HEARING_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +24,7 @@ class Listeners:
         if not isinstance(listener, Listening):
             return
         try:
-            await listener.heard(event)
+            async with asyncio.timeout(HEARING_SECONDS):
+                await listener.heard(event)
         except Exception:
             log.exception("agent failed to listen", extra={"agent": agent, "event": event.type})

@@ -57,6 +57,7 @@ class Outcomes:
             merged=run.merged,
             carried=result.get("carried"),
             warnings=explanation.warnings,
+            units=result.get("units") or explanation.units,
             explanation=explanation,
         )
 

@@ -30,6 +30,8 @@ class Command(StrEnum):
     CHANGE = "change"
     CLOSE = "close"
     CANCEL = "cancel"
+    MOUNT = "mount"
+    UNMOUNT = "unmount"
     CREATE_BASE = "create_knowledge_base"
     ADD_SOURCE = "add_source"
     REMOVE_SOURCE = "remove_source"

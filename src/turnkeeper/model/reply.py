@@ -24,3 +24,4 @@ class Reply:
     merged: bool | None = None
     carried: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = field(default=())
+    units: Mapping[str, Any] = field(default_factory=dict)

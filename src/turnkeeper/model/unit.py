@@ -283,7 +283,12 @@ class UnitChanges:
     def is_empty(self) -> bool:
         return not (self.added or self.superseded or self.pushed_out or self.forgotten)
 
+    @property
+    def gone(self) -> tuple[UnitId, ...]:
+        """What is out of reach from now on."""
+        return (*(old for old, _ in self.superseded), *self.pushed_out, *self.forgotten)
+
     def applied_to(self, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
         """What a client carries afterwards: only what is still in reach."""
-        gone = {old for old, _ in self.superseded} | {*self.pushed_out, *self.forgotten}
+        gone = set(self.gone)
         return tuple(unit for unit in units if unit.id not in gone) + self.added

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation
@@ -20,6 +21,7 @@ class Kept:
 
     committed: Committed
     carried: Mapping[str, Any] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Custodian(Protocol):
@@ -32,8 +34,15 @@ class Custodian(Protocol):
     def memory(self, conversation: Conversation) -> Memory:
         """The units that a run in this conversation may see."""
 
-    async def settle(self, conversation: Conversation, staged: Sequence[Unit], place: UnitPlace) -> UnitChanges:
-        """Which of these units are new, which take the place of known ones, and which must give way."""
+    async def settle(
+        self,
+        conversation: Conversation,
+        staged: Sequence[Unit],
+        place: UnitPlace,
+        *,
+        forgotten: Sequence[UnitId] = (),
+    ) -> UnitChanges:
+        """Which of these units are new, which take the place of known ones, and which must give way or are lost."""
 
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         """What the client must keep of this conversation; None when it is not the client who keeps it."""

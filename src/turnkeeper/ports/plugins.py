@@ -234,19 +234,25 @@ class Plan:
 class KnowledgeEventType(StrEnum):
     SESSION_CREATED = "session-created"
     BASE_MOUNTED = "base-mounted"
+    BASE_UNMOUNTED = "base-unmounted"
     UNITS_STAGED = "units-staged"
     UNITS_COMMITTED = "units-committed"
+    UNITS_GONE = "units-gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeEvent:
-    """Something that a plugin with an index of its own wants to know. Staged units may never be committed."""
+    """Something that a plugin with an index of its own wants to know. Staged units may never be committed.
+
+    `gone` are the ids of units that were superseded, pushed out or forgotten: an index must not find them any more.
+    """
 
     type: KnowledgeEventType
     tenant: TenantId
     session_id: SessionId
     run_id: RunId | None = None
     units: tuple[Unit, ...] = ()
+    gone: tuple[UnitId, ...] = ()
     base: KnowledgeBaseId | None = None
 
 

@@ -10,21 +10,21 @@ from turnkeeper.errors import EnvelopeInvalid, UnitNotCurrent
 from turnkeeper.knowledge.importing import units_in
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import UnitId
-from turnkeeper.model.names import content_hash
 from turnkeeper.model.session import Custody
-from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace, UnitStatus
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.steps.commit import settled
 from turnkeeper.steps.draft import TurnDraft
+from turnkeeper.steps.receive import pointed, says_plain_text
 
 # Where a unit comes from is not for a person to say.
 PROVENANCE = {
     *("id", "kind", "source_id", "chunk_id", "hash", "source_name", "source_type", "author", "ingested_at"),
     *("chunk_index", "unit_index", "char_start", "char_end", "unit_type", "chunk_type", "section_title", "created_at"),
-    *("parent_ids", "child_ids", "derived_from_ids", "supersedes"),
+    *("parent_ids", "child_ids", "derived_from_ids", "supersedes", "lifetime"),
 }
 EDITABLE = frozenset({field.name for field in fields(Unit)} - PROVENANCE)
 
@@ -60,20 +60,21 @@ class ChangeUnits:
         return settled(draft, await self.custodians[draft.run.custody].settle(draft.opened, units, place))
 
     async def _edit(self, draft: TurnDraft, given: Mapping[str, Any]) -> TurnDraft:
-        kept = await self.units.get(draft.run.tenant, draft.run.session_id, UnitId(given["unit_id"]))
-        edited = edited_unit(kept.unit, given["change"]) if kept.unit else None
-        if edited is None or kept.superseded_by is not None:
+        """The edited unit is settled like any other, so that one slot and one content stay one."""
+        session = draft.opened.session
+        kept = await self.units.get(session.tenant, session.id, UnitId(given["unit_id"]))
+        if kept.unit is None or kept.status is not UnitStatus.COMMITTED or kept.epoch != session.epoch.number:
             raise UnitNotCurrent(kept.id, kept.status)
-        chunk_id = f"session::e{draft.opened.session.revision + 1:04d}"
-        place = UnitPlace(chunk_id=chunk_id, at=self.clock.now(), source_type="edit")
-        unit = replace(place.put(edited, 0), supersedes=kept.id, hash=content_hash(edited))
-        return replace(draft, unit_changes=UnitChanges(added=(unit,), superseded=((kept.id, unit.id),)))
+        edited = replace(edited_unit(kept.unit, given["change"]), supersedes=kept.id)
+        place = UnitPlace(chunk_id=f"session::e{session.revision + 1:04d}", at=self.clock.now(), source_type="edit")
+        custodian = self.custodians[draft.run.custody]
+        return settled(draft, await custodian.settle(draft.opened, (edited,), place))
 
 
 def edited_unit(unit: Unit, change: Mapping[str, Any]) -> Unit:
     """The unit with these fields changed. Raises EnvelopeInvalid when that would not be a unit."""
     faults = [
-        {"pointer": f"/{name}", "message": f"is none of {', '.join(sorted(EDITABLE))}"}
+        {"pointer": f"/{pointed(name)}", "message": f"is none of {', '.join(sorted(EDITABLE))}"}
         for name in change
         if name not in EDITABLE
     ]
@@ -84,6 +85,8 @@ def edited_unit(unit: Unit, change: Mapping[str, Any]) -> Unit:
     except (msgspec.ValidationError, ValueError) as error:
         faults.append({"pointer": "", "message": str(error)})
         edited = unit
+    if not says_plain_text(edited):
+        faults.append({"pointer": "", "message": "must not hold a NUL character or half of a surrogate pair"})
     if faults:
         raise EnvelopeInvalid("The unit cannot be changed like this. See details.", details=faults)
     return edited

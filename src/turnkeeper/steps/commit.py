@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from turnkeeper.knowledge.settling import TOO_MANY
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
@@ -20,6 +21,7 @@ from turnkeeper.steps.draft import TurnDraft
 
 UNITS_PUSHED_OUT = "units_pushed_out"
 UNITS_DROPPED = "units_dropped"
+MOST_QUOTED = 20
 FAILED = "failed"
 DONE_BY_COMMAND = {
     Command.RESET: "We start afresh.",
@@ -41,8 +43,8 @@ class Commit:
         custodian, conversation, now = self.custodians[draft.run.custody], draft.opened, self.clock.now()
         if draft.staged_units:
             place = UnitPlace(chunk_id=f"session::t{conversation.session.turns + 1:04d}", at=now)
-            changes = await custodian.settle(conversation, draft.staged_units, place)
-            draft = settled(draft, replace(changes, forgotten=draft.unit_changes.forgotten))
+            forgotten = draft.unit_changes.forgotten
+            draft = settled(draft, await custodian.settle(conversation, draft.staged_units, place, forgotten=forgotten))
         turn = Turn.of(
             draft.run,
             conversation.session,
@@ -65,7 +67,8 @@ class Commit:
             finish=turn.finish,
             merged=draft.run.merged,
             carried=kept.carried,
-            warnings=explanation.warnings,
+            warnings=(*explanation.warnings, *kept.warnings),
+            units=explanation.units,
             explanation=explanation,
         )
         return replace(draft, reply=reply, queued=kept.committed.queued)
@@ -76,8 +79,11 @@ class Commit:
         explanation = replace(explain(draft, RunStatus.COMPLETED), at=self.clock.now())
         carried = self.custodians[draft.run.custody].carried(draft.opened)
         result = {"text": text, "carried": carried}
+        if explanation.units:
+            # Who asks again is told the same, also when the Explanation is gone by then.
+            result["units"] = explanation.units
         end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=explanation.at, result=result)
-        if command.changes_units:
+        if not draft.unit_changes.is_empty:
             session = draft.opened.session
             committed = await self.runs.change_units(draft.lease, draft.unit_changes, end, session=session)
         else:
@@ -89,6 +95,7 @@ class Commit:
             text=text,
             carried=carried,
             warnings=explanation.warnings,
+            units=explanation.units,
             explanation=explanation,
         )
         return replace(draft, reply=reply, queued=committed.queued)
@@ -99,8 +106,8 @@ def settled(draft: TurnDraft, changes: UnitChanges) -> TurnDraft:
     notes = draft.trace.notes
     if changes.pushed_out:
         notes.warn(UNITS_PUSHED_OUT, {"units": list(changes.pushed_out)})
-    if too_many := [dropped.unit.content for dropped in changes.dropped if dropped.reason == "too_many"]:
-        notes.warn(UNITS_DROPPED, {"units": too_many})
+    if too_many := sum(dropped.reason == TOO_MANY for dropped in changes.dropped):
+        notes.warn(UNITS_DROPPED, {"count": too_many})
     return replace(draft, unit_changes=changes)
 
 
@@ -136,7 +143,7 @@ def explain(draft: TurnDraft, status: RunStatus, turn: Turn | None = None) -> Ex
         model=notes.model,
         level=asked_level if notes.level is None else notes.level,
         document=_with_kept_ids(notes.document, draft.unit_changes.kept_as),
-        units=told(draft.unit_changes),
+        units=told(draft.unit_changes) if status is RunStatus.COMPLETED else {},
         notes=notes.graph(),
     )
 
@@ -173,6 +180,9 @@ def told(changes: UnitChanges) -> Mapping[str, Any]:
         said["forgotten"] = list(changes.forgotten)
     if changes.dropped:
         said["dropped"] = [
-            {"content": dropped.unit.content[:160], "reason": dropped.reason} for dropped in changes.dropped
+            {"content": dropped.unit.content[:160], "reason": dropped.reason}
+            for dropped in changes.dropped[:MOST_QUOTED]
         ]
+    if len(changes.dropped) > MOST_QUOTED:
+        said["dropped_beside"] = len(changes.dropped) - MOST_QUOTED
     return said

@@ -14,7 +14,7 @@ from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.steps.draft import TurnDraft
-from turnkeeper.steps.receive import is_plain_text, json_size
+from turnkeeper.steps.receive import is_plain_text, json_size, says_plain_text
 
 
 class RunSuspended(Exception):
@@ -59,6 +59,8 @@ class HandOff:
             await output.stop()
         text = await output.finished()
         self._check_state(state)
+        if not all(says_plain_text(unit) for unit in turn.staged_units):
+            raise AgentFailed("The agent remembered a NUL character or half of a surrogate pair.")
         return replace(
             draft,
             text=text,

@@ -10,9 +10,11 @@ import msgspec
 
 from turnkeeper.errors import AgentNotFound, DoubleTextNotAllowed, SessionExpired, SessionNotFound
 from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session
@@ -23,6 +25,7 @@ from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.settings import Settings
 
+EXPIRED, NOT_FOUND = "expired", "not_found"
 _canonical = msgspec.json.Encoder(order="deterministic")
 
 
@@ -54,6 +57,8 @@ class TakeIn:
             accepted = await self.runs.accept(self._intake(envelope))
         except (SessionNotFound, SessionExpired) as missing:
             return await self._instead_of(envelope, missing)
+        if accepted.attached and envelope.session_id not in (None, accepted.run.session_id):
+            return await self._sent_again(envelope, accepted)
         return TakenIn(accepted=accepted)
 
     async def check_agent(self, envelope: Envelope) -> None:
@@ -82,12 +87,23 @@ class TakeIn:
             return None
         return session.agent if session.is_open_to(principal) else None
 
-    async def _in_a_new_session(self, envelope: Envelope) -> TakenIn:
+    async def _in_a_new_session(self, envelope: Envelope, *, sent: Envelope | None = None) -> TakenIn:
+        """`sent` is the envelope as it came, where that was for a session that cannot be used."""
         session = self.new_session(envelope)
         placed = replace(envelope, session_id=session.id)
         intake = replace(self._intake(placed), new_session=session)
-        accepted = await self.runs.accept(replace(intake, request=self._request(envelope)))
+        accepted = await self.runs.accept(replace(intake, request=self._request(sent or envelope)))
         return TakenIn(accepted=accepted, created=not accepted.attached)
+
+    async def _sent_again(self, envelope: Envelope, accepted: Accepted) -> TakenIn:
+        """The same request was answered in a session that took the place of the one it names, and still is."""
+        assert envelope.session_id is not None
+        try:
+            await self.sessions.get(envelope.principal.tenant, envelope.session_id)
+            reason = EXPIRED
+        except SessionNotFound:
+            reason = NOT_FOUND
+        return TakenIn(accepted=accepted, replaced=envelope.session_id, replaced_reason=reason)
 
     async def _instead_of(self, envelope: Envelope, missing: SessionNotFound | SessionExpired) -> TakenIn:
         """The session cannot be used: begin a new one, or refuse, as the caller wanted it."""
@@ -103,8 +119,8 @@ class TakeIn:
             raise missing
         fresh = replace(envelope, session_id=None)
         await self.check_agent(fresh)
-        taken = await self._in_a_new_session(fresh)
-        reason = "expired" if isinstance(missing, SessionExpired) else "not_found"
+        taken = await self._in_a_new_session(fresh, sent=envelope)
+        reason = EXPIRED if isinstance(missing, SessionExpired) else NOT_FOUND
         return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
 
     def new_session(self, envelope: Envelope) -> Session:
@@ -118,7 +134,8 @@ class TakeIn:
             idle_for_seconds=self.settings.idle_seconds,
             created_at=now,
             last_active_at=now,
-            preferences=envelope.explicit,
+            # What a message chose becomes a preference when it has really run.
+            preferences=Preferences() if envelope.command is None else envelope.explicit,
         )
 
     def _intake(self, envelope: Envelope) -> Intake:
@@ -156,7 +173,8 @@ class TakeIn:
             agents=self.agents.terms(),
             lease_seconds=self.settings.lease_seconds,
             queue_limit=self.settings.queue_limit,
-            double_text=envelope.double_text,
+            # A command is never merged into a message, and stops none: it takes its turn.
+            double_text=envelope.double_text if envelope.command is None else DoubleText.ENQUEUE,
             request=self._request(envelope),
             answers=envelope.answers,
             answer_text="\n".join(event.as_text for event in envelope.events),

@@ -14,7 +14,6 @@ from turnkeeper.steps.draft import TurnDraft
 
 HISTORY_CUT = "history_cut"
 KNOWLEDGE_BASE_CHANGED = "knowledge_base_changed"
-KNOWLEDGE_BASE_GONE = "knowledge_base_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +50,17 @@ class Materialize:
         return replace(draft, context=context)
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
-        """A knowledge base that has changed since it was mounted, or is gone, is said; the turn goes on without."""
+        """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""
         if not mounts:
             return
         now = await self.bases.revisions(draft.run.tenant, [KnowledgeBaseId(mount.id) for mount in mounts])
-        for mount in mounts:
-            revision = now.get(KnowledgeBaseId(mount.id))
-            if revision is None:
-                draft.trace.notes.warn(KNOWLEDGE_BASE_GONE, {"knowledge_base": mount.id})
-            elif revision != mount.revision:
-                changed = {"knowledge_base": mount.id, "mounted": mount.revision, "now": revision}
-                draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, changed)
+        changed = [
+            {"knowledge_base": mount.id, "mounted": mount.revision, "now": revision}
+            for mount in mounts
+            if (revision := now.get(KnowledgeBaseId(mount.id))) != mount.revision
+        ]
+        if changed:
+            draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, {"changed": changed})
 
 
 def newest_that_fit(history: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:

@@ -16,6 +16,7 @@ from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
 from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
+from turnkeeper.model.unit import Unit
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
 
@@ -109,9 +110,10 @@ def _choices(inbound: Inbound, faults: _Faults) -> Preferences:
     plugins = {} if inbound.plugins is None else inbound.plugins
     if not isinstance(plugins, Mapping) or not all(is_id(kind) and is_id(id) for kind, id in plugins.items()):
         faults.add("plugins", "must be an object that names one plugin id for each kind")
-    if inbound.model is not None and (not isinstance(inbound.model, str) or not 0 < len(inbound.model) <= 128):
+    model = inbound.model
+    if model is not None and not (isinstance(model, str) and 0 < len(model) <= 128 and is_plain_text(model)):
         faults.add("model", "must be the name of a model, at most 128 characters")
-    if inbound.level is not None and (isinstance(inbound.level, bool) or inbound.level not in LEVELS):
+    if inbound.level is not None and (type(inbound.level) is not int or inbound.level not in LEVELS):
         faults.add("level", "must be 0, 1, 2 or 3")
     if len(faults) > known:
         return Preferences()
@@ -142,6 +144,21 @@ def is_plain_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def says_plain_text(unit: Unit) -> bool:
+    """Whether every store can keep what a unit says."""
+    return all(
+        is_plain_text(part)
+        for value in unit.given.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+        if isinstance(part, str)
+    )
+
+
+def pointed(name: str) -> str:
+    """A name as it stands in a JSON pointer."""
+    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _check_id(name: str, value: object, faults: _Faults) -> None:

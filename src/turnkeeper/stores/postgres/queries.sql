@@ -16,7 +16,8 @@ WITH lease AS (
      WHERE s.tenant = :tenant AND s.id = :session_id
        AND (s.owner = :user OR :sees_whole_tenant::boolean)
        AND s.status IN ('active', 'paused')
-       AND (l.holder IS NOT NULL OR :accepted_at < s.last_active_at + s.idle_for_seconds * 1000000)
+       AND (l.holder IS NOT NULL OR l.queued > 0
+            OR :accepted_at < s.last_active_at + s.idle_for_seconds * 1000000)
        AND (l.holder IS NULL AND l.queued = 0
             OR l.queued < :queue_limit
                AND 'reject' <> COALESCE(:double_text::text, s.double_text,
