@@ -166,6 +166,9 @@ def test_a_statement_has_the_first_role_that_fits(text: str, role: UnitRole) -> 
         ("Shoes off in the hall, that is our rule.", UnitRole.CONSTRAINT),
         ("All players in our squad are students.", UnitRole.DEFINITION),
         ("Unlike my brother, I like fish.", UnitRole.COMPARISON),
+        ("We are a small crew, that's why repairs take time.", UnitRole.EXPLANATION),
+        ("Half the lamps on deck are broken.", UnitRole.DIAGNOSTIC),
+        ("I would not recommend the inn.", UnitRole.EVALUATION),
     ],
 )
 def test_roles_that_are_alike_are_told_apart(text: str, role: UnitRole) -> None:

@@ -45,7 +45,7 @@ class RuleExtractor:
 
     @property
     def _grammar(self) -> Grammar:
-        """Made at first use, which takes a quarter of a second: ask `grammar` for it before, where that would hurt."""
+        """Made at first use: that takes a few hundredths of a second, and an extractor may never be used."""
         if self._rules is None:
             self._rules = grammar("en")
         return self._rules
