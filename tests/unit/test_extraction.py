@@ -369,6 +369,8 @@ def test_numbered_orders_are_the_steps_of_one_procedure() -> None:
         ("All cutters are boats.", "cutters", Relation.INSTANCE_OF, "boats"),
         ("The harbour supports radio calls.", "harbour", Relation.SUPPORTS, "radio calls"),
         ("I am a sailor.", "user", Relation.INSTANCE_OF, "sailor"),
+        ("The crane can lift two at once.", "crane", Relation.HAS_CAPABILITY, "lift two at once"),
+        ("The shipyard uses resin now.", "shipyard", Relation.USES, "resin"),
     ],
 )
 def test_a_triple_is_what_the_sentence_says(text: str, subject: str, relation: Relation, other: str) -> None:

@@ -249,7 +249,7 @@ def _triple(words: Words, verb: int, rule: RelationCues, grammar: Grammar) -> Tr
             return None
         subject = subject.part(1)
     named = _named(subject, grammar)
-    other = _bare(_until(words.part(found[1]), rule.before), grammar)
+    other = _without_last_adverbs(_bare(_until(words.part(found[1]), rule.before), grammar), grammar)
     if named is None or not len(other) or len(other) > _LONGEST_NAME or other[0] in grammar.words("pointer"):
         return None
     one, two = named, " ".join(other.said.split())
@@ -269,6 +269,14 @@ def _named(subject: Words, grammar: Grammar) -> str | None:
         if subject[0] in grammar.words("mention") | grammar.words("pointer") | grammar.words("listener"):
             return None
     return " ".join(subject.said.split())
+
+
+def _without_last_adverbs(words: Words, grammar: Grammar) -> Words:
+    """ "Uses tar now" is about tar; but "at once" is one word in two."""
+    end = len(words)
+    while end > 1 and words[end - 1] in grammar.words("adverb") and words[end - 2] not in grammar.words("preposition"):
+        end -= 1
+    return words.part(0, end)
 
 
 def _until(words: Words, stops: frozenset[str]) -> Words:
