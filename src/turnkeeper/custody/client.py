@@ -4,6 +4,7 @@ Nothing that was kept from an earlier turn is read, and any id is usable at any 
 do, never comes from the carried state.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -109,7 +110,7 @@ class ClientCustodian:
         """What the client is given, and whether something old was left out so that it can be taken back."""
         history, units = conversation.history[-self.window :], conversation.units
         carried, is_cut = _packed(conversation, history, units), False
-        while len(msgspec.json.encode(carried)) > self.most_bytes and (history or units):
+        while _size(carried) > self.most_bytes and (history or units):
             # Messages first, the oldest of them: what they said that is worth knowing is in the units.
             if history:
                 history = history[1 + len(history) // 4 :]
@@ -147,6 +148,11 @@ def _packed(conversation: Conversation, history: tuple[Message, ...], units: tup
         )
     )
     return packed
+
+
+def _size(carried: Mapping[str, Any]) -> int:
+    """As it is measured when it comes back: with the spaces that the plainest way of writing JSON puts in."""
+    return len(json.dumps(carried, ensure_ascii=False).encode())
 
 
 def units_of(carried: Carried) -> tuple[Unit, ...]:
