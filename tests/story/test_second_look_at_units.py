@@ -192,17 +192,31 @@ async def test_only_a_unit_that_is_in_use_can_be_edited(settings: Settings) -> N
             assert refused.value.code == UnitNotCurrent.code
 
 
-async def test_an_edit_into_a_slot_or_a_content_that_is_taken_leaves_one(keeper: Turnkeeper) -> None:
+async def test_an_edit_into_a_slot_that_is_taken_leaves_one_unit_in_it(keeper: Turnkeeper) -> None:
     scribe(keeper)
     session_id = (await keeper.chat("keep port=80", agent="scribe")).session_id
     await keeper.chat("keep lamp=on", session_id=session_id)
 
-    await keeper.units.edit(session_id, "session::t0002::unit-000", {"slot": "port"})
-    edited = await keeper.units.edit(session_id, "session::e0003::unit-000", {"claim": "The lamp is on."})
+    edited = await keeper.units.edit(session_id, "session::t0002::unit-000", {"slot": "port"})
 
-    now = [claim for claim, status in await known_in(keeper, session_id) if status is UnitStatus.COMMITTED]
-    assert now == ["The lamp is on."]
     assert edited.id == "session::e0003::unit-000"
+    assert await known_in(keeper, session_id) == [
+        ("The port is 80.", UnitStatus.SUPERSEDED),
+        ("The lamp is on.", UnitStatus.SUPERSEDED),
+        ("The lamp is on.", UnitStatus.COMMITTED),
+    ]
+
+
+async def test_an_edit_into_what_is_known_already_gives_way_to_it(keeper: Turnkeeper) -> None:
+    session = await keeper.create_session(agent="echo")
+    await keeper.units.import_text(session.id, "The ferry takes cars. The ferry takes dogs.")
+    first, second = [kept for _, kept in await keeper.units.list(session.id)]
+
+    edited = await keeper.units.edit(session.id, second.id, {"claim": "The ferry takes cars."})
+
+    assert edited.id == first.id
+    now = [claim for claim, status in await known_in(keeper, session.id) if status is UnitStatus.COMMITTED]
+    assert now == ["The ferry takes cars."]
 
 
 @pytest.mark.parametrize("change", [{"claim": "a\x00b"}, {"topic": "\ud800"}, {"lifetime": "turn"}, {"a/b~c": 1}])

@@ -68,9 +68,11 @@ class _Batch:
 
     def add(self, staged_as: UnitId, unit: Unit) -> None:
         assert unit.hash is not None, "a unit has its hash once it is put in its place"
+        if unit.supersedes in self._known_ids:
+            self._holds_no_more(unit.supersedes)
         kept_as = self._kept_as[staged_as] = self._holding.get(unit.hash, unit.id)
-        if unit.supersedes in self._known_ids and unit.supersedes != kept_as:
-            self._supersede(unit.supersedes, kept_as)
+        if unit.supersedes in self._known_ids:
+            self._superseded[unit.supersedes] = kept_as
         if kept_as != unit.id:
             self._dropped.append(DroppedUnit(unit=unit, reason=KNOWN))
             return
@@ -83,19 +85,15 @@ class _Batch:
         self._holding[unit.hash] = unit.id
 
     def _take_the_place_of(self, older: UnitId, unit: Unit) -> None:
+        self._holds_no_more(older)
         if older not in self._added:
-            self._supersede(older, unit.id)
+            self._superseded[older] = unit.id
             return
         # Said and corrected in one breath: it was never true, and what it would have superseded still is.
         self._dropped.append(DroppedUnit(unit=self._added.pop(older), reason=CORRECTED))
-        self._holds_no_more(older)
         for old, new in self._superseded.items():
             if new == older:
                 self._superseded[old] = unit.id
-
-    def _supersede(self, old: UnitId, new: UnitId) -> None:
-        self._superseded[old] = new
-        self._holds_no_more(old)
 
     def _holds_no_more(self, unit: UnitId) -> None:
         """Who says it again says something new."""
