@@ -287,12 +287,16 @@ class FrameOut(Outbound):
 
 
 class ProblemDetail(Outbound):
-    """One fault: `pointer` into the body, or the name of a query parameter or header."""
+    """One fault: `pointer` into the body, the name of a query parameter or header, or a place in a text of units."""
 
     message: str
     pointer: str | None = None
     parameter: str | None = None
     header: str | None = None
+    code: str | None = None
+    line: int | None = None
+    column: int | None = None
+    field: str | None = None
 
 
 class Problem(Outbound):
