@@ -183,6 +183,8 @@ class Dispatch:
         await self._tell_of_units(live.run, live.unit_changes)
 
     async def _tell_of_units(self, run: Run, changes: UnitChanges) -> None:
+        if changes.is_empty:
+            return
         event = KnowledgeEvent(
             type=KnowledgeEventType.UNITS_COMMITTED,
             tenant=run.tenant,
