@@ -48,7 +48,7 @@ def test_a_server_on_the_same_database_is_found_without_its_token(tmp_path: Path
         assert server.stop() == 0
 
     assert (talked.returncode, by_address.returncode) == (0, 0), talked.stderr
-    assert talked.stdout == "You said 'Hello'. This is turn 1 of our conversation.\n"
+    assert talked.stdout == by_address.stdout == "Hello! Tell me what I should know, or ask me something.\n"
     assert mode == 0o600
     assert not note.exists()
 
