@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
+from typing import Any
 
 from turnkeeper.model.unit import Unit
 
@@ -61,12 +62,13 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     # A stemmer holds the word it works on, so that threads must not share one; making one costs nothing.
-    return bounded(_stemmer()().stemWord(word) if word.isalpha() and len(word) <= LONGEST_KEY else word)
+    return bounded(_english_stemmer()().stemWord(word) if word.isalpha() and len(word) <= LONGEST_KEY else word)
 
 
 @cache
-def _stemmer():  # type: ignore[no-untyped-def]
+def _english_stemmer() -> type[Any]:
     # Looked for at first use: it brings all its languages along, and who searches nothing should not wait for them.
     from snowballstemmer.english_stemmer import EnglishStemmer
 
-    return EnglishStemmer
+    stemmer: type[Any] = EnglishStemmer
+    return stemmer

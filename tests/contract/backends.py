@@ -57,6 +57,7 @@ TABLES = (
     "audit",
     "nodes",
     "units",
+    "unit_words",
     "knowledge_bases",
     "sources",
 )

@@ -30,8 +30,7 @@ async def a_base(store: Store, **changes: Any) -> KnowledgeBase:
         updated_at=NOON,
     )
     base = replace(base, **changes)
-    await store.bases.create(base, audit_of("create_knowledge_base", base.tenant))
-    return base
+    return await store.bases.create(base, audit_of("create_knowledge_base", base.tenant))
 
 
 def a_source(*claims: str, name: str = "notes") -> NewSource:
@@ -87,7 +86,9 @@ async def test_a_source_is_kept_with_its_units(store: Store) -> None:
 
     assert (grown.revision, grown.sources, grown.units) == (1, 1, 2)
     assert await store.bases.get(TENANT, base.id) == grown
-    assert await store.bases.sources(TENANT, base.id) == [source] == [new.source]
+    assert source == new.source
+    assert await store.bases.sources(TENANT, base.id) == [replace(source, content=None)]
+    assert await store.bases.source(TENANT, base.id, source.id) == source
     units = await store.bases.units(TENANT, base.id, after=0, limit=9)
     assert tuple(unit for _, unit in units) == new.units
     assert await store.bases.units(TENANT, base.id, after=units[0][0], limit=9) == units[1:]
@@ -161,13 +162,65 @@ async def test_the_same_source_again_changes_nothing(store: Store) -> None:
     assert len(await store.bases.units(TENANT, base.id, after=0, limit=9)) == 1
 
 
-async def test_what_a_base_knows_already_is_not_kept_twice(store: Store) -> None:
-    base = await a_base(store)
+async def test_what_two_sources_state_is_kept_for_both_and_found_once(store: Store) -> None:
+    session, base = await a_kept_session(store), await a_base(store)
     await add(store, base, a_source("The ferry takes cars.", name="one"))
 
     grown, source = await add(store, base, a_source("The ferry takes cars.", "The ferry takes dogs.", name="two"))
 
-    assert (grown.units, source.units) == (2, 1)
+    assert (grown.units, source.units) == (3, 2)
+    assert len(await store.bases.units(TENANT, base.id, after=0, limit=9)) == 3
+    assert await found_in(store, session, base, 2, "ferry") == ["The ferry takes cars.", "The ferry takes dogs."]
+
+
+async def test_a_fact_stays_while_one_source_still_states_it(store: Store) -> None:
+    session, base = await a_kept_session(store), await a_base(store)
+    _, first = await add(store, base, a_source("The ferry takes cars.", name="one"))
+    await add(store, base, a_source("The ferry takes cars.", name="two"))
+
+    left = await remove(store, base, first.id)
+
+    assert (left.sources, left.units) == (1, 1)
+    assert await found_in(store, session, base, 3, "ferry") == ["The ferry takes cars."]
+    await add(store, base, a_source("The harbour is closed.", name="two"))
+    assert await found_in(store, session, base, 4, "ferry") == []
+    assert await found_in(store, session, base, 3, "ferry") == ["The ferry takes cars."]
+
+
+async def test_guidance_and_triples_that_two_sources_state_are_told_once(store: Store) -> None:
+    session, base = await a_kept_session(store), await a_base(store)
+    for name in ("one", "two"):
+        new = a_source("Be polite.", "The ferry uses diesel.", name=name)
+        units = (
+            a_unit("Be polite.", source_id=new.source.id, phase_scopes=(PhaseScope.SOLVE,)),
+            a_unit(
+                "The ferry uses diesel.",
+                source_id=new.source.id,
+                subject="ferry",
+                relation=Relation.USES,
+                object="diesel",
+            ),
+        )
+        await add(store, base, replace(new, units=units))
+    view = view_of(session, **{base.id: 2})
+
+    guidance = await store.units.guidance(view, PhaseScope.SOLVE, limit=5)
+    about = await store.units.about(view, ["ferry", "diesel"], limit=5)
+
+    assert [each.unit.claim for each in guidance] == ["Be polite."]
+    assert [each.unit.claim for each in about] == ["The ferry uses diesel."]
+
+
+async def test_a_source_is_read_with_its_content_by_its_tenant_alone(store: Store) -> None:
+    base = await a_base(store)
+    _, source = await add(store, base, a_source("The ferry takes cars."))
+
+    assert (await store.bases.source(TENANT, base.id, source.id)).content == "The ferry takes cars."
+    with pytest.raises(SourceNotFound):
+        await store.bases.source(TenantId("globex"), base.id, source.id)
+    await remove(store, base, source.id)
+    with pytest.raises(SourceNotFound):
+        await store.bases.source(TENANT, base.id, source.id)
 
 
 async def test_a_base_that_has_moved_is_not_changed(store: Store, backend: Backend) -> None:
@@ -214,16 +267,36 @@ async def test_a_fork_begins_with_what_its_parent_has_and_goes_its_own_way(store
     parent, gone = await add(store, parent, a_source("The ferry takes cars.", name="one"))
     parent, _ = await add(store, parent, a_source("The ferry takes dogs.", name="two"))
     parent = await remove(store, parent, gone.id)
-    fork = replace(
-        parent, id=KnowledgeBaseId(clock.new_id("kb").replace("_", "")), parent_id=parent.id, revision=1, units=1
-    )
 
-    await store.bases.create(fork, audit_of("create_knowledge_base"), parent=parent)
+    fork = await a_base(store, parent_id=parent.id, revision=1)
     await add(store, fork, a_source("The ferry takes cats.", name="three"))
 
     assert await found_in(store, session, fork, 1, "ferry") == ["The ferry takes dogs."]
     assert await found_in(store, session, fork, 2, "ferry") == ["The ferry takes cats.", "The ferry takes dogs."]
     assert await found_in(store, session, parent, 9, "ferry") == ["The ferry takes dogs."]
+
+
+async def test_a_fork_counts_what_it_holds_and_not_what_somebody_saw_before(store: Store) -> None:
+    seen = await a_base(store)
+    await add(store, seen, a_source("The ferry takes cars.", "The ferry takes dogs."))
+
+    fork = await a_base(store, parent_id=seen.id, revision=1, sources=seen.sources, units=seen.units)
+
+    assert (fork.sources, fork.units) == (1, 2)
+    assert await store.bases.get(TENANT, fork.id) == fork
+    (copied,) = await store.bases.sources(TENANT, fork.id)
+    assert (await store.bases.source(TENANT, fork.id, copied.id)).content is not None
+    assert len(await store.bases.units(TENANT, fork.id, after=0, limit=9)) == 2
+
+
+async def test_a_base_is_not_forked_from_one_of_another_tenant(store: Store, backend: Backend) -> None:
+    theirs = await a_base(store, tenant=TenantId("globex"))
+    before = await contents(backend)
+
+    with pytest.raises(KnowledgeBaseNotFound):
+        await a_base(store, parent_id=theirs.id)
+
+    assert await contents(backend) == before
 
 
 async def test_revisions_are_told_of_the_bases_that_are_there(store: Store) -> None:

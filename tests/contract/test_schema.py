@@ -30,13 +30,11 @@ APPEND_ONLY = ("messages", "turns", "epochs", "feed", "checkpoints", "explanatio
 ONLY_SQLITE = {
     "append_chunk",
     "close_door",
-    "committed_unit",
     "complete_run",
-    "index_unit",
     "insert_unit",
+    "insert_word",
     "last_unit_no",
     "newest_messages",
-    "unindex_unit",
 }
 ONLY_POSTGRES = {
     "accept_first_message",

@@ -1,11 +1,14 @@
 """What a store promises about units: kept with their turn, found by their words, and seen by nobody else."""
 
+import contextlib
+import sqlite3
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from tests.contract.backends import Backend, contents
+from tests.contract.backends import Backend, SqliteBackend, contents
 from tests.contract.builders import (
     OTHER_NODE,
     TENANT,
@@ -22,12 +25,13 @@ from tests.contract.builders import (
     view_of,
 )
 from turnkeeper.errors import LeaseLost, SessionMoved, UnitNotFound
+from turnkeeper.knowledge.carried import CarriedUnits
 from turnkeeper.model.ids import RunId, SessionId, TenantId, UnitId
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Session
-from turnkeeper.model.unit import Lifetime, PhaseScope, Relation, UnitChanges, UnitRole, UnitStatus
+from turnkeeper.model.unit import Lifetime, PhaseScope, Relation, Unit, UnitChanges, UnitRole, UnitStatus
 from turnkeeper.ports.store import Store
 
 PORT = a_unit("The port is 80.", slot="port")
@@ -48,6 +52,10 @@ async def search(
 
 def said(found: Iterable[FoundUnit]) -> list[str]:
     return [each.unit.content for each in found]
+
+
+def carried(*units: Unit) -> CarriedUnits:
+    return CarriedUnits(units)
 
 
 async def test_a_unit_comes_back_as_it_was_kept(store: Store) -> None:
@@ -98,12 +106,103 @@ async def test_no_more_units_are_found_than_were_asked_for(store: Store) -> None
     assert len(await search(store, session, "port", limit=3)) == 3
 
 
-@pytest.mark.parametrize("words", [['port"'], ["port*"], ["(port"], ["NEAR"], ["a:b"], ["-port", "'"], ["OR", "port"]])
+@pytest.mark.parametrize("words", [['port"'], ["port*"], ["(port"], ["NEAR", "port"], ["-port", "'"], ["OR", "port"]])
 async def test_words_that_look_like_operators_are_only_words(store: Store, words: list[str]) -> None:
     session = await a_kept_session(store)
-    await knowing(store, session, PORT)
+    near = a_unit("Near or not.", topic="place")
+    await knowing(store, session, PORT, near)
 
-    assert set(await search(store, session, *words)) <= {PORT.claim}
+    assert PORT.claim in await search(store, session, *words)
+    assert await search(store, session, "NEAR") == [near.claim]
+    assert await search(store, session, "%", "_", "a:b", "") == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "asked"),
+    [
+        ("The Hauptstraße is closed.", "hauptstraße"),
+        ("The Hauptstraße is closed.", "HAUPTSTRASSE"),
+        ("The \uff21\uff22\uff23 bank is open.", "ABC"),
+        ("The \ufb01le is lost.", "file"),
+        ("The café opens at six.", "cafe"),
+        ("The cafe opens at six.", "cafe\u0301"),
+        ("The config is in /etc/nginx/nginx.conf now.", "nginx"),
+        ("Mail goes to help@example.org always.", "example"),
+        ("The site is docs.example.org today.", "docs"),
+        ("See http://a.example.org/path/x.html there.", "path"),
+        ("Will owns the ledger.", "Will"),
+        ("The Who is a band.", "who"),
+        ("The temperature is -5 degrees.", "5"),
+        ("The host is db-01.", "01"),
+        ("The host is db-01.", "db-01"),
+        ("The key is default_agent.", "agent"),
+        ("The server's door is open.", "server"),
+        ("The server\u2019s door is open.", "servers"),
+        ("The door of the server is open.", "server's"),
+        ("The rule is 10,000 items.", "10,000"),
+        ("日本 is far.", "日本"),
+        ("We like \U0001f680 very much.", "\U0001f680"),
+        ("It was deployed yesterday.", "deploying"),
+        ("The word is " + "x" * 5000 + ".", "x" * 5000),
+    ],
+)
+async def test_a_unit_is_found_however_its_words_are_written(store: Store, claim: str, asked: str) -> None:
+    session = await a_kept_session(store)
+    unit = a_unit(claim, topic="zebra")
+    await knowing(store, session, unit, a_unit("The lamp is green.", topic="lamp"))
+
+    found = await search(store, session, asked)
+
+    assert found == [claim]
+    assert said(await carried(unit).search(view_of(session), [asked], scope=PhaseScope.KNOWLEDGE, limit=9)) == found
+
+
+async def test_both_stores_and_what_a_client_carries_are_ranked_alike(store: Store) -> None:
+    session = await a_kept_session(store)
+    in_more = a_unit("It is far away.", topic="coast", note="The harbour has a ferry.")
+    in_content = a_unit("The harbour has a ferry.", topic="coast")
+    older, newer = a_unit("A ferry is slow.", topic="speed"), a_unit("A ferry is safe.", topic="speed")
+    in_topic = a_unit("It is old.", topic="ferry")
+    of_both = a_unit("The ferry takes the harbour in.", topic="harbour")
+    units = (in_topic, older, in_more, of_both, newer, in_content)
+    await knowing(store, session, *units)
+
+    found = await search(store, session, "harbours", "ferries", "elephants")
+
+    best_first = (of_both, in_content, in_topic, in_more, newer, older)
+    assert found == [unit.claim for unit in best_first]
+    beside = await carried(*units).search(
+        view_of(session), ["harbours", "ferries", "elephants"], scope=PhaseScope.KNOWLEDGE, limit=9
+    )
+    assert said(beside) == found
+
+
+async def test_what_others_know_changes_nothing_in_a_search(store: Store) -> None:
+    mine, yours = await a_kept_session(store), await a_kept_session(store, tenant=TenantId("globex"))
+    await knowing(store, mine, PORT, COFFEE)
+    asked = ("port", "machine", "kitchen")
+    before = await store.units.search(view_of(mine), asked, scope=PhaseScope.KNOWLEDGE, limit=9)
+
+    await knowing(store, yours, *(a_unit(f"The port {number} has a machine.") for number in range(50)))
+
+    after = await store.units.search(view_of(mine), asked, scope=PhaseScope.KNOWLEDGE, limit=9)
+    assert list(after) == list(before)
+
+
+async def test_long_names_and_very_many_words_are_kept_and_found(store: Store) -> None:
+    session = await a_kept_session(store)
+    name = "".join(f"{number:04x}" for number in range(3000))
+    told = a_unit("It uses a lamp.", subject=name, relation=Relation.USES, object=name + "z", slot=name + "y")
+    words = a_unit(" ".join(f"w{number:05d}" for number in range(200_000)), topic="words")
+    await knowing(store, session, told, words)
+
+    known = await store.units.known(view_of(session), hashes=[], slots=[name + "y"], ids=[], oldest=1)
+
+    assert known.same == [told]
+    for key in (name, name + "z"):
+        assert said(await store.units.about(view_of(session), [key], limit=5)) == [told.claim]
+    assert await store.units.about(view_of(session), [name + "x"], limit=5) == []
+    assert await search(store, session, "w00001") == [words.claim]
 
 
 async def test_units_of_one_scope_are_not_found_for_another(store: Store) -> None:
@@ -194,6 +293,24 @@ async def test_nothing_of_a_forgotten_unit_is_left_but_that_there_was_one(store:
     assert (kept.status, kept.unit) == (UnitStatus.FORGOTTEN, None)
     assert await search(store, session, "password") == []
     assert "xyzzy" not in repr(await contents(backend))
+
+
+async def test_no_word_of_a_forgotten_unit_is_left_in_a_file_of_sqlite(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    store = SqliteBackend(path).store()
+    await store.database.open()
+    session = await a_kept_session(store)
+    long = " ".join(f"xylophone{number}" for number in range(2000))
+    secrets = [a_unit("The password is xylophone.", topic="xylophone", slot="xylophone"), a_unit(long)]
+    others = [a_unit(f"The port {number} is open.") for number in range(40)]
+    await knowing(store, session, *others[:20], *secrets, *others[20:])
+
+    await knowing(store, session, forgotten=tuple(secret.id for secret in secrets))
+    await store.database.close()
+
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert b"xylophone" not in path.read_bytes()
 
 
 async def test_units_of_a_triple_are_found_by_either_name(store: Store) -> None:

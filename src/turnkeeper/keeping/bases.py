@@ -81,12 +81,9 @@ class Bases:
             created_at=audit.at,
             updated_at=audit.at,
             revision=1 if parent else 0,
-            sources=parent.sources if parent else 0,
-            units=parent.units if parent else 0,
             parent_id=parent.id if parent else None,
         )
-        await self._bases.create(base, audit, parent=parent)
-        return base
+        return await self._bases.create(base, audit)
 
     async def get(self, base_id: str, *, principal: Principal = LOCAL) -> KnowledgeBase:
         """Raises KnowledgeBaseNotFound, also for one of another tenant."""

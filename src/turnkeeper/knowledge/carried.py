@@ -1,6 +1,5 @@
-"""Finding units among those that a client carries, with the search engine of SQLite and no file."""
+"""Finding units among those that a client carries."""
 
-import sqlite3
 from collections.abc import Collection, Sequence
 
 from turnkeeper.model.ids import UnitId
@@ -8,6 +7,7 @@ from turnkeeper.model.names import content_hash, name_key
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.model.unit import PhaseScope, Unit
 from turnkeeper.ports.units import KnownUnits, UnitView
+from turnkeeper.wording import asked_words, weighed_words
 
 
 class CarriedUnits:
@@ -19,26 +19,16 @@ class CarriedUnits:
     async def search(
         self, view: UnitView, words: Sequence[str], *, scope: PhaseScope, limit: int
     ) -> Sequence[FoundUnit]:
-        places = {place: unit for place, unit in enumerate(self._units) if scope in unit.phase_scopes}
-        if not places or not words:
-            return ()
-        database = sqlite3.connect(":memory:")
-        try:
-            database.execute(
-                "CREATE VIRTUAL TABLE found USING fts5 (topic, said, more, "
-                "tokenize = 'porter unicode61 remove_diacritics 2')"
-            )
-            database.executemany(
-                "INSERT INTO found (rowid, topic, said, more) VALUES (?, ?, ?, ?)",
-                [(place, unit.topic, unit.content, unit.more) for place, unit in places.items()],
-            )
-            rows = database.execute(
-                "SELECT rowid, -bm25(found, 1.5, 1.0, 0.6) FROM found WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",
-                (any_of(words), limit),
-            ).fetchall()
-        finally:
-            database.close()
-        return [FoundUnit(unit=places[place], place=SESSION_PLACE, score=score) for place, score in rows]
+        asked = asked_words(words)
+        found: list[tuple[int, int, Unit]] = []
+        for unit in reversed(self._units):
+            if scope in unit.phase_scopes:
+                weights = weighed_words(unit)
+                counts = [weights[word] for word in asked if word in weights]
+                found.append((sum(counts), len(counts), unit))
+        # Sorting keeps the order of what is alike: the newest first.
+        best = sorted(found, key=lambda each: (-each[0], -each[1]))[:limit]
+        return [FoundUnit(unit=unit, place=SESSION_PLACE, score=score) for score, _, unit in best if score > 0]
 
     async def guidance(self, view: UnitView, scope: PhaseScope, *, limit: int) -> Sequence[FoundUnit]:
         guiding = [unit for unit in reversed(self._units) if unit.guides(scope)]
@@ -47,7 +37,7 @@ class CarriedUnits:
     async def about(self, view: UnitView, keys: Collection[str], *, limit: int) -> Sequence[FoundUnit]:
         found = [
             unit
-            for unit in self._units
+            for unit in reversed(self._units)
             if unit.subject and unit.object and (name_key(unit.subject) in keys or name_key(unit.object) in keys)
         ]
         return [FoundUnit(unit=unit, place=SESSION_PLACE, score=1.0) for unit in found[:limit]]
@@ -72,8 +62,3 @@ class CarriedUnits:
             or unit.id in ids
         ]
         return KnownUnits(same=same, count=len(self._units), oldest=[unit.id for unit in self._units[:oldest]])
-
-
-def any_of(words: Sequence[str]) -> str:
-    """A query of FTS5 for any of these words. In quotes no word is taken for an operator."""
-    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)

@@ -39,6 +39,7 @@ def units_of_source(source: Source, extractor: Extractor, *, most: int) -> tuple
 
     Raises UnitTextInvalid for a faulty document of units.
     """
+    assert source.content is not None, "a source is read with its content"
     if source.kind in (SourceKind.UNITS, SourceKind.JOURNAL):
         found: Iterator[Unit] = iter(parse_units(source.content, max_chars=len(source.content)))
     else:

@@ -74,6 +74,7 @@ def ranked(found: Sequence[FoundUnit], query: UnitQuery) -> Sequence[FoundUnit]:
         key = each.unit.hash or content_hash(each.unit)
         if key not in best or score > best[key].score:
             best[key] = replace(each, score=score)
-    in_order = sorted(best.values(), key=lambda each: (-each.score, each.place, each.unit.id))[: query.limit]
+    # Sorting keeps the order of what is alike, which is that of the search.
+    in_order = sorted(best.values(), key=lambda each: -each.score)[: query.limit]
     top = in_order[0].score if in_order else 1.0
     return [replace(each, score=each.score / top if top > 0 else 1.0) for each in in_order]

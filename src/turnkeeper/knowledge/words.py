@@ -5,7 +5,7 @@ import unicodedata
 
 from turnkeeper.knowledge.language import language
 
-_WORD = re.compile(r"\w+(?:[-'\u2019.]\w+)*")
+_WORD = re.compile(r"\w+(?:[-'\u2019.]\w+)*|[\u2600-\u27bf\U0001f300-\U0001faff]")
 
 
 def content_words(text: str, code: str = "en") -> list[str]:

@@ -37,13 +37,16 @@ class KnowledgeBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A text as it was added, by its SHA-256. A newer one of the same name takes its place."""
+    """A text as it was added, by its SHA-256. A newer one of the same name takes its place.
+
+    In lists of sources the content is left out, which may be long.
+    """
 
     id: SourceId
     name: str
     kind: SourceKind
     hash: str
-    content: str
+    content: str | None
     added_at: datetime
     units: int = 0
 

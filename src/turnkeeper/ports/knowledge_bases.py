@@ -10,8 +10,11 @@ from turnkeeper.model.unit import Unit
 
 
 class KnowledgeBaseStore(Protocol):
-    async def create(self, base: KnowledgeBase, audit: AuditFacts, *, parent: KnowledgeBase | None = None) -> None:
-        """Keep a new base; with `parent` it begins with the sources and units that the parent has at its revision."""
+    async def create(self, base: KnowledgeBase, audit: AuditFacts) -> KnowledgeBase:
+        """Keep a new base; one with a parent begins with the sources and units that the parent has at this moment.
+
+        Returns it as it is kept. Raises KnowledgeBaseNotFound for a parent that is not there.
+        """
 
     async def get(self, tenant: TenantId, base_id: KnowledgeBaseId) -> KnowledgeBase:
         """Raises KnowledgeBaseNotFound, also for one of another tenant."""
@@ -31,8 +34,8 @@ class KnowledgeBaseStore(Protocol):
     ) -> tuple[KnowledgeBase, Source]:
         """Add a source; one of the same name gives way, and the same content again changes nothing.
 
-        Units whose content the base has already are not kept twice. Raises KnowledgeBaseNotFound, RevisionMoved or
-        KnowledgeBaseFull.
+        What another source states too is kept for both, and found once. Raises KnowledgeBaseNotFound, RevisionMoved
+        or KnowledgeBaseFull.
         """
 
     async def remove_source(
@@ -47,7 +50,10 @@ class KnowledgeBaseStore(Protocol):
         """Later mounts do not see it any more. Raises KnowledgeBaseNotFound, SourceNotFound or RevisionMoved."""
 
     async def sources(self, tenant: TenantId, base_id: KnowledgeBaseId) -> Sequence[Source]:
-        """The sources of a base as it is now, oldest first."""
+        """The sources of a base as it is now, oldest first, without their content."""
+
+    async def source(self, tenant: TenantId, base_id: KnowledgeBaseId, source_id: SourceId) -> Source:
+        """One of them, with its content. Raises SourceNotFound."""
 
     async def units(
         self, tenant: TenantId, base_id: KnowledgeBaseId, *, after: int, limit: int

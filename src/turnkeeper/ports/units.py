@@ -32,18 +32,22 @@ class KnownUnits:
 
 
 class UnitReader(Protocol):
-    """Shows committed units only. Scores are as the searching engine gives them; higher is better."""
+    """Shows committed units only, and in each place the same content once. Scores are those of `turnkeeper.wording`."""
 
     async def search(
         self, view: UnitView, words: Sequence[str], *, scope: PhaseScope, limit: int
     ) -> Sequence[FoundUnit]:
-        """Units of this scope that hold at least one of the words, best first."""
+        """Units of this scope that hold at least one of the words, best first.
+
+        Of units with one score the one that holds more of the words comes first, then that of the session, then the
+        newest. What others know changes nothing of it.
+        """
 
     async def guidance(self, view: UnitView, scope: PhaseScope, *, limit: int) -> Sequence[FoundUnit]:
         """Units that guide this phase: of the session first, newest first."""
 
     async def about(self, view: UnitView, keys: Collection[str], *, limit: int) -> Sequence[FoundUnit]:
-        """Units with a triple whose subject or object has one of these name keys."""
+        """Units with a triple whose subject or object has one of these name keys, newest first."""
 
     async def newest(self, view: UnitView, *, limit: int) -> Sequence[Unit]:
         """Of the session alone, newest first."""

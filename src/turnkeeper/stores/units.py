@@ -1,8 +1,7 @@
 """Units and knowledge bases to rows and back, the same for every backend."""
 
 import dataclasses
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +11,11 @@ from turnkeeper.model.ids import KnowledgeBaseId, RunId, SourceId, TenantId, Uni
 from turnkeeper.model.knowledge_base import KnowledgeBase, Source, SourceKind
 from turnkeeper.model.names import content_hash, name_key
 from turnkeeper.model.recall import SESSION_PLACE
-from turnkeeper.model.unit import KeptUnit, PhaseScope, Unit, UnitStatus
+from turnkeeper.model.unit import KeptUnit, Unit, UnitStatus
 from turnkeeper.ports.units import UnitView
 from turnkeeper.stores.rows import Params, Row, json_text, micros, moment
+from turnkeeper.wording import bounded, weighed_words
 
-EVIDENCE_ONLY = PhaseScope.KNOWLEDGE.value
 _decode_unit = msgspec.json.Decoder(Unit).decode
 
 
@@ -42,13 +41,10 @@ def unit_params(
         "source_id": unit.source_id,
         "scopes": " ".join(sorted(unit.phase_scopes)),
         "hash": unit.hash or content_hash(unit),
-        "slot_key": name_key(unit.slot) if unit.slot else None,
-        "subject_key": name_key(unit.subject) if unit.subject else None,
-        "object_key": name_key(unit.object) if unit.object else None,
+        "slot_key": bounded(name_key(unit.slot)) if unit.slot else None,
+        "subject_key": bounded(name_key(unit.subject)) if unit.subject else None,
+        "object_key": bounded(name_key(unit.object)) if unit.object else None,
         "data": json_text(unit.given),
-        "topic": unit.topic,
-        "said": unit.content,
-        "more": unit.more,
         "now": micros(at),
     }
 
@@ -70,18 +66,16 @@ def kept_unit_of(row: Row) -> KeptUnit:
     )
 
 
-def reach_of(tenant: TenantId, place: str, epoch: int, scope: PhaseScope) -> str:
-    """A number that stands for one scope in one place, and for one epoch of it where that place is a session.
-
-    Only digits: a tokenizer of words leaves them as they are.
-    """
-    name = "\x1f".join((tenant, place, str(epoch), scope.value)).encode()
-    return str(int.from_bytes(hashlib.sha256(name).digest()[:8]))
+def word_rows(units: Sequence[Unit]) -> Iterator[tuple[int, str, int]]:
+    """The words of these units: which unit it is, counted from 1, a word of it, and what the word counts."""
+    for nth, unit in enumerate(units, 1):
+        for word, weight in weighed_words(unit).items():
+            yield nth, word, weight
 
 
-def any_of(words: Sequence[str]) -> str:
-    """Any of these words, as FTS5 and the web search of PostgreSQL both read it. In quotes no word is an operator."""
-    return " OR ".join('"' + word.replace('"', " ") + '"' for word in words)
+def kept_keys(keys: Collection[str]) -> list[str]:
+    """Keys of names, as they are kept."""
+    return [bounded(key) for key in keys]
 
 
 def base_params(base: KnowledgeBase) -> Params:
@@ -129,13 +123,13 @@ def source_params(tenant: TenantId, base_id: KnowledgeBaseId, source: Source, *,
     }
 
 
-def source_of(row: Row) -> Source:
+def source_of(row: Row, *, content: str | None = None) -> Source:
     return Source(
         id=SourceId(row["id"]),
         name=row["name"],
         kind=SourceKind(row["kind"]),
         hash=row["hash"],
-        content=row["content"],
+        content=content,
         added_at=moment(row["added_at"]),
         units=row["units"],
     )

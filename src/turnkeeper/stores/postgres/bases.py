@@ -21,19 +21,22 @@ class PostgresBases:
         self._database = database
         self._audit = audit
 
-    async def create(self, base: KnowledgeBase, audit: AuditFacts, *, parent: KnowledgeBase | None = None) -> None:
-        await self._database.finish(self._audit.append(audit, lambda entry: self._create(base, entry, parent)))
+    async def create(self, base: KnowledgeBase, audit: AuditFacts) -> KnowledgeBase:
+        created = await self._database.finish(self._audit.append(audit, lambda entry: self._create(base, entry)))
+        assert created is not None
+        return created
 
-    async def _create(self, base: KnowledgeBase, entry: AuditEntry, parent: KnowledgeBase | None) -> KnowledgeBase:
+    async def _create(self, base: KnowledgeBase, entry: AuditEntry) -> KnowledgeBase:
         async with self._database.transaction("create_base") as tx:
-            await tx.run(sql.insert_base, rows.base_params(base))
-            if parent is not None:
-                for source in await tx.run(sql.sources_of_base, {"tenant": base.tenant, "base_id": parent.id}):
-                    params = rows.source_params(base.tenant, base.id, rows.source_of(source), since=base.revision)
-                    await tx.run(sql.insert_source, params)
-                place = {"tenant": base.tenant, "place": parent.id, "after": 0, "limit": None}
-                units = [rows.unit_of(row["data"]) for row in await tx.run(sql.units_of_base, place)]
-                await add_units(tx, base.tenant, base.id, units, since=base.revision, at=base.created_at)
+            if base.parent_id is not None:
+                parent = await self._at(tx, base.tenant, base.parent_id, None)
+                base = replace(base, sources=parent.sources, units=parent.units)
+            params = rows.base_params(base)
+            await tx.run(sql.insert_base, params)
+            if base.parent_id is not None:
+                await tx.run(sql.copy_sources, params)
+                await tx.run(sql.copy_units, params)
+                await tx.run(sql.copy_words, params)
             await tx.run(sql.append_audit, entry_params(entry))
             return base
 
@@ -92,24 +95,16 @@ class PostgresBases:
         present = [rows.source_of(row) for row in await tx.run(sql.sources_of_base, place)]
         older = next((source for source in present if source.name == new.source.name), None)
         if older is not None and older.hash == new.source.hash:
-            return base, older
-        known = {
-            "tenant": tenant,
-            "place": base_id,
-            "hashes": [unit.hash for unit in new.units],
-            "but_source": older.id if older else "",
-        }
-        hashes = {row["hash"] for row in await tx.run(sql.hashes_in_base, known)}
-        units = [unit for unit in new.units if unit.hash not in hashes]
+            return base, replace(older, content=new.source.content)
         gone = older.units if older else 0
-        if len(present) + (older is None) > limits.sources or base.units - gone + len(units) > limits.units:
+        if len(present) + (older is None) > limits.sources or base.units - gone + len(new.units) > limits.units:
             raise KnowledgeBaseFull(base_id, sources=limits.sources, units=limits.units)
         if older is not None:
             await self._end_source(tx, tenant, base_id, older.id, base.revision + 1)
-        source = replace(new.source, units=len(units))
+        source = replace(new.source, units=len(new.units))
         await tx.run(sql.insert_source, rows.source_params(tenant, base_id, source, since=base.revision + 1))
-        await add_units(tx, tenant, base_id, units, since=base.revision + 1, at=source.added_at)
-        return await self._advance(tx, base, int(older is None), len(units) - gone, source.added_at), source
+        await add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at)
+        return await self._advance(tx, base, int(older is None), len(new.units) - gone, source.added_at), source
 
     async def remove_source(
         self,
@@ -139,17 +134,22 @@ class PostgresBases:
     ) -> KnowledgeBase:
         async with self._database.transaction("remove_source") as tx:
             base = await self._at(tx, tenant, base_id, expected_revision)
-            present = await tx.run(sql.sources_of_base, {"tenant": tenant, "base_id": base_id})
-            source = next((rows.source_of(row) for row in present if row["id"] == source_id), None)
+            source = await tx.one(sql.get_source, {"tenant": tenant, "base_id": base_id, "id": source_id})
             if source is None:
                 raise SourceNotFound(source_id)
             await self._end_source(tx, tenant, base_id, source_id, base.revision + 1)
             await tx.run(sql.append_audit, entry_params(entry))
-            return await self._advance(tx, base, -1, -source.units, at)
+            return await self._advance(tx, base, -1, -source["units"], at)
 
     async def sources(self, tenant: TenantId, base_id: KnowledgeBaseId) -> Sequence[Source]:
         found = await self._database.read(sql.sources_of_base, {"tenant": tenant, "base_id": base_id})
         return [rows.source_of(row) for row in found]
+
+    async def source(self, tenant: TenantId, base_id: KnowledgeBaseId, source_id: SourceId) -> Source:
+        found = await self._database.read(sql.get_source, {"tenant": tenant, "base_id": base_id, "id": source_id})
+        if not found:
+            raise SourceNotFound(source_id)
+        return rows.source_of(found[0], content=found[0]["content"])
 
     async def units(
         self, tenant: TenantId, base_id: KnowledgeBaseId, *, after: int, limit: int

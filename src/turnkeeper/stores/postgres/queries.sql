@@ -564,40 +564,65 @@ SELECT * FROM nodes
  ORDER BY id;
 
 -- name: insert_units
--- The lists are of equal length. Numbered behind those that are in their place already.
-INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
-                   object_key, data, words, kept_at)
-SELECT :tenant, :place,
-       u.nth + (SELECT COALESCE(MAX(no), 0) FROM units WHERE tenant = :tenant AND place = :place),
-       u.id, :since, 'committed', :turn, :run_id, u.source_id, u.scopes, u.hash, u.slot_key, u.subject_key,
-       u.object_key, u.data,
-       setweight(to_tsvector('english', u.topic), 'A') || setweight(to_tsvector('english', u.said), 'B')
-       || setweight(to_tsvector('english', u.more), 'C'),
-       :now
-  FROM unnest(:ids::text[], :source_ids::text[], :scopes::text[], :hashes::text[], :slot_keys::text[],
-              :subject_keys::text[], :object_keys::text[], :datas::text[], :topics::text[], :saids::text[],
-              :mores::text[])
-       WITH ORDINALITY AS u (id, source_id, scopes, hash, slot_key, subject_key, object_key, data, topic, said, more,
-                             nth);
+-- Numbered behind those that are in their place already. The lists of units are of equal length, and so are those of
+-- their words, which tell their unit by its place in the list.
+WITH last AS (
+    SELECT COALESCE(MAX(no), 0) AS no FROM units WHERE tenant = :tenant AND place = :place
+), kept AS (
+    INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key,
+                       subject_key, object_key, data, kept_at)
+    SELECT :tenant, :place, u.nth + last.no, u.id, :since, 'committed', :turn, :run_id, u.source_id, u.scopes, u.hash,
+           u.slot_key, u.subject_key, u.object_key, u.data, :now
+      FROM last, unnest(:ids::text[], :source_ids::text[], :scopes::text[], :hashes::text[], :slot_keys::text[],
+                        :subject_keys::text[], :object_keys::text[], :datas::text[])
+                 WITH ORDINALITY AS u (id, source_id, scopes, hash, slot_key, subject_key, object_key, data, nth)
+)
+INSERT INTO unit_words (tenant, place, word, no, weight)
+SELECT :tenant, :place, w.word, w.nth + last.no, w.weight
+  FROM last, unnest(:words::text[], :word_nths::bigint[], :weights::smallint[]) AS w (word, nth, weight);
+
+-- name: drop_words
+-- Reads all words of the place: a session holds few units, and nothing else is ever taken out of the search.
+DELETE FROM unit_words
+ WHERE tenant = :tenant AND place = :place
+   AND no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :place AND id = :id);
+
+-- name: drop_words_of_session
+DELETE FROM unit_words WHERE tenant = :tenant AND place = :session_id;
 
 -- name: retire_unit
-UPDATE units SET status = :status, superseded_by = :by, words = NULL
+UPDATE units SET status = :status, superseded_by = :by
  WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
 
 -- name: search_units
--- Each place by itself, so that a large knowledge base does not crowd out the session.
-SELECT p.name, u.data, u.score
-  FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
-       WITH ORDINALITY AS p (place, name, first, revision, nth)
- CROSS JOIN LATERAL (
-       SELECT data, no, ts_rank('{0, 0.4, 0.7, 1}'::real[], words, q.query) AS score
-         FROM units, (SELECT websearch_to_tsquery('english', :match) AS query) q
-        WHERE tenant = :tenant AND place = p.place AND status = 'committed'
-          AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
-          AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
-          AND words @@ q.query
-        ORDER BY score DESC, no LIMIT :limit) u
- ORDER BY u.score DESC, p.nth, u.no LIMIT :limit;
+-- Each place by itself, so that a large knowledge base does not crowd out the session; each content once, since two
+-- sources of a base may state it. It is a FULL JOIN, whose halves without the other are then left out, so that words and
+-- units of a place are read once each: any other join may compare all with all, which took seconds, as long as the
+-- planner has no statistics. For the same reason a unit that was found is read again by where it lies in the table.
+WITH best AS (
+    SELECT p.name, p.nth, s.no, s.score, s.covered, s.at
+      FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
+           WITH ORDINALITY AS p (place, name, first, revision, nth)
+     CROSS JOIN LATERAL (
+           SELECT no, score, covered, at
+             FROM (SELECT no, score, covered, at,
+                          ROW_NUMBER() OVER (PARTITION BY hash ORDER BY score DESC, covered DESC, no DESC) AS nth
+                     FROM (SELECT no, SUM(weight) AS score, COUNT(*) AS covered FROM unit_words
+                            WHERE tenant = :tenant AND place = p.place AND word = ANY (:words::text[])
+                            GROUP BY no) f
+                     FULL JOIN (SELECT no, hash, ctid AS at FROM units
+                                 WHERE tenant = :tenant AND place = p.place AND status = 'committed'
+                                   AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
+                                   AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0) u USING (no)
+                    WHERE COALESCE(score, 0) > 0 AND COALESCE(hash, '') <> '') seen
+            WHERE nth = 1
+            ORDER BY score DESC, covered DESC, no DESC LIMIT :limit) s
+     ORDER BY s.score DESC, s.covered DESC, p.nth, s.no DESC LIMIT :limit
+)
+SELECT b.name, u.data, b.score
+  FROM best b
+  JOIN units u ON u.ctid = b.at
+ ORDER BY b.score DESC, b.covered DESC, b.nth, b.no DESC;
 
 -- name: open_door
 -- For this transaction alone; says so for the house, not for a tenant.
@@ -612,8 +637,7 @@ SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id = :id FOR UPDATE;
 
 -- name: forget_unit
 -- Nothing of what it said is left, whatever had become of it.
-UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
-                 words = NULL
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id;
 
 -- name: get_unit
@@ -625,20 +649,27 @@ SELECT * FROM units
  ORDER BY no LIMIT :limit;
 
 -- name: guiding_units
-SELECT data FROM units
- WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
-   AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
-   AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
+-- Each content once, its newest unit.
+SELECT data FROM (
+    SELECT DISTINCT ON (hash) data, no FROM units
+     WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
+       AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+       AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
+     ORDER BY hash, no DESC) u
  ORDER BY no DESC LIMIT :limit;
 
 -- name: units_about
-SELECT data, no FROM units
- WHERE tenant = :tenant AND place = :place AND subject_key = ANY (:keys::text[])
-   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
- UNION
-SELECT data, no FROM units
- WHERE tenant = :tenant AND place = :place AND object_key = ANY (:keys::text[])
-   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+-- Each content once, its newest unit.
+SELECT data FROM (
+    SELECT DISTINCT ON (hash) data, no FROM (
+        SELECT data, no, hash FROM units
+         WHERE tenant = :tenant AND place = :place AND subject_key = ANY (:keys::text[])
+           AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+         UNION ALL
+        SELECT data, no, hash FROM units
+         WHERE tenant = :tenant AND place = :place AND object_key = ANY (:keys::text[])
+           AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)) u
+     ORDER BY hash, no DESC) u
  ORDER BY no DESC LIMIT :limit;
 
 -- name: newest_units
@@ -729,7 +760,32 @@ INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, sinc
 VALUES (:tenant, :base_id, :id, :name, :kind, :hash, :content, :units, :since, :added_at);
 
 -- name: sources_of_base
-SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+-- Without what they say, which may be a megabyte each.
+SELECT id, name, kind, hash, units, added_at FROM sources
+ WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+
+-- name: get_source
+SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND id = :id AND until IS NULL;
+
+-- name: copy_sources
+INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, since, added_at)
+SELECT tenant, :id, id, name, kind, hash, content, units, :revision, added_at FROM sources
+ WHERE tenant = :tenant AND base_id = :parent_id AND until IS NULL;
+
+-- name: copy_units
+-- With their numbers, by which their words are told as well.
+INSERT INTO units (tenant, place, no, id, since, status, source_id, scopes, hash, slot_key, subject_key, object_key,
+                   data, kept_at)
+SELECT tenant, :id, no, id, :revision, status, source_id, scopes, hash, slot_key, subject_key, object_key, data,
+       :created_at FROM units
+ WHERE tenant = :tenant AND place = :parent_id AND until IS NULL AND status = 'committed';
+
+-- name: copy_words
+-- IS TRUE keeps the planner from a join: the numbers are read once, and every word is held against them.
+INSERT INTO unit_words (tenant, place, word, no, weight)
+SELECT w.tenant, :id, w.word, w.no, w.weight FROM unit_words w
+ WHERE w.tenant = :tenant AND w.place = :parent_id
+   AND (w.no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :id)) IS TRUE;
 
 -- name: end_source
 UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;
@@ -737,11 +793,6 @@ UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_
 -- name: end_units_of_source
 UPDATE units SET until = :revision
  WHERE tenant = :tenant AND place = :place AND source_id = :source_id AND until IS NULL;
-
--- name: hashes_in_base
-SELECT hash FROM units
- WHERE tenant = :tenant AND place = :place AND hash = ANY (:hashes::text[]) AND until IS NULL
-   AND status = 'committed' AND source_id <> :but_source;
 
 -- name: units_of_base
 SELECT no, data FROM units

@@ -11,6 +11,7 @@ from turnkeeper.ports.units import KnownUnits, UnitView
 from turnkeeper.stores import units as rows
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.rows import micros
+from turnkeeper.wording import asked_words
 
 
 class PostgresUnits:
@@ -27,7 +28,7 @@ class PostgresUnits:
             "names": [sight.name for sight in sights],
             "firsts": [sight.first for sight in sights],
             "revisions": [sight.revision for sight in sights],
-            "match": rows.any_of(words),
+            "words": asked_words(words),
             "scope": scope.value,
             "limit": limit,
         }
@@ -44,7 +45,7 @@ class PostgresUnits:
     async def about(self, view: UnitView, keys: Collection[str], *, limit: int) -> Sequence[FoundUnit]:
         found: list[FoundUnit] = []
         for sight in rows.sights_of(view):
-            place = sight.params(view.tenant) | {"keys": list(keys), "limit": limit}
+            place = sight.params(view.tenant) | {"keys": rows.kept_keys(keys), "limit": limit}
             found += _found(await self._database.read(sql.units_about, place), sight.name)
         return found[:limit]
 
@@ -62,7 +63,7 @@ class PostgresUnits:
         oldest: int,
     ) -> KnownUnits:
         place = {"tenant": view.tenant, "place": view.session_id, "epoch": view.epoch}
-        asked = place | {"hashes": list(hashes), "slots": list(slots), "ids": list(ids)}
+        asked = place | {"hashes": list(hashes), "slots": rows.kept_keys(slots), "ids": list(ids)}
         same = [rows.unit_of(row["data"]) for row in await self._database.read(sql.known_units, asked)]
         committed = [UnitId(row["id"]) for row in await self._database.read(sql.committed_unit_ids, place)]
         return KnownUnits(same=same, count=len(committed), oldest=committed[:oldest])
@@ -98,7 +99,9 @@ async def change_units(
     for old in changes.pushed_out:
         await _retire(tx, tenant, session_id, old, UnitStatus.PUSHED_OUT)
     for old in changes.forgotten:
-        await tx.run(sql.forget_unit, {"tenant": tenant, "place": session_id, "id": old})
+        forgotten = {"tenant": tenant, "place": session_id, "id": old}
+        await tx.run(sql.drop_words, forgotten)
+        await tx.run(sql.forget_unit, forgotten)
 
 
 async def add_units(
@@ -124,11 +127,14 @@ async def add_units(
         "subject_keys": "subject_key",
         "object_keys": "object_key",
         "datas": "data",
-        "topics": "topic",
-        "saids": "said",
-        "mores": "more",
     }
     lists = {name: [each[column] for each in params] for name, column in columns.items()}
+    words = list(rows.word_rows(units))
+    lists |= {
+        "words": [word for _, word, _ in words],
+        "word_nths": [nth for nth, _, _ in words],
+        "weights": [weight for _, _, weight in words],
+    }
     fixed = {"tenant": tenant, "place": place, "since": since, "turn": turn, "run_id": run_id, "now": micros(at)}
     await tx.run(sql.insert_units, lists | fixed)
 
@@ -137,6 +143,7 @@ async def _retire(
     tx: Tx, tenant: TenantId, place: str, id: UnitId, status: UnitStatus, by: UnitId | None = None
 ) -> None:
     params = {"tenant": tenant, "place": place, "id": id, "status": status.value, "by": by}
+    await tx.run(sql.drop_words, params)
     await tx.run(sql.retire_unit, params)
 
 

@@ -21,19 +21,21 @@ class SqliteBases:
         self._database = database
         self._audit = audit
 
-    async def create(self, base: KnowledgeBase, audit: AuditFacts, *, parent: KnowledgeBase | None = None) -> None:
-        await self._database.write("create_base", lambda tx: self._create(tx, base, audit, parent))
+    async def create(self, base: KnowledgeBase, audit: AuditFacts) -> KnowledgeBase:
+        return await self._database.write("create_base", lambda tx: self._create(tx, base, audit))
 
-    def _create(self, tx: Tx, base: KnowledgeBase, audit: AuditFacts, parent: KnowledgeBase | None) -> None:
-        tx.execute(sql.insert_base, rows.base_params(base))
-        if parent is not None:
-            for source in tx.execute(sql.sources_of_base, {"tenant": base.tenant, "base_id": parent.id}).fetchall():
-                params = rows.source_params(base.tenant, base.id, rows.source_of(source), since=base.revision)
-                tx.execute(sql.insert_source, params)
-            place = {"tenant": base.tenant, "place": parent.id, "after": 0, "limit": -1}
-            units = [rows.unit_of(row["data"]) for row in tx.execute(sql.units_of_base, place).fetchall()]
-            add_units(tx, base.tenant, base.id, units, since=base.revision, at=base.created_at, epoch=0)
+    def _create(self, tx: Tx, base: KnowledgeBase, audit: AuditFacts) -> KnowledgeBase:
+        if base.parent_id is not None:
+            parent = self._at(tx, base.tenant, base.parent_id, None)
+            base = replace(base, sources=parent.sources, units=parent.units)
+        params = rows.base_params(base)
+        tx.execute(sql.insert_base, params)
+        if base.parent_id is not None:
+            tx.execute(sql.copy_sources, params)
+            tx.execute(sql.copy_units, params)
+            tx.execute(sql.copy_words, params)
         self._audit.append(tx, audit)
+        return base
 
     async def get(self, tenant: TenantId, base_id: KnowledgeBaseId) -> KnowledgeBase:
         found = self._database.read(sql.get_base, {"tenant": tenant, "id": base_id})
@@ -75,24 +77,16 @@ class SqliteBases:
         present = [rows.source_of(row) for row in tx.execute(sql.sources_of_base, place).fetchall()]
         older = next((source for source in present if source.name == new.source.name), None)
         if older is not None and older.hash == new.source.hash:
-            return base, older
-        known = {
-            "tenant": tenant,
-            "place": base_id,
-            "hashes": json_text([unit.hash for unit in new.units]),
-            "but_source": older.id if older else "",
-        }
-        hashes = {row["hash"] for row in tx.execute(sql.hashes_in_base, known).fetchall()}
-        units = [unit for unit in new.units if unit.hash not in hashes]
+            return base, replace(older, content=new.source.content)
         gone = older.units if older else 0
-        if len(present) + (older is None) > limits.sources or base.units - gone + len(units) > limits.units:
+        if len(present) + (older is None) > limits.sources or base.units - gone + len(new.units) > limits.units:
             raise KnowledgeBaseFull(base_id, sources=limits.sources, units=limits.units)
         if older is not None:
             self._end_source(tx, tenant, base_id, older.id, base.revision + 1)
-        source = replace(new.source, units=len(units))
+        source = replace(new.source, units=len(new.units))
         tx.execute(sql.insert_source, rows.source_params(tenant, base_id, source, since=base.revision + 1))
-        add_units(tx, tenant, base_id, units, since=base.revision + 1, at=source.added_at, epoch=0)
-        return self._advance(tx, base, int(older is None), len(units) - gone, source.added_at), source
+        add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at)
+        return self._advance(tx, base, int(older is None), len(new.units) - gone, source.added_at), source
 
     async def remove_source(
         self,
@@ -117,17 +111,22 @@ class SqliteBases:
         audit: AuditFacts,
     ) -> KnowledgeBase:
         base = self._at(tx, tenant, base_id, expected_revision)
-        present = tx.execute(sql.sources_of_base, {"tenant": tenant, "base_id": base_id}).fetchall()
-        source = next((rows.source_of(row) for row in present if row["id"] == source_id), None)
+        source = tx.execute(sql.get_source, {"tenant": tenant, "base_id": base_id, "id": source_id}).fetchone()
         if source is None:
             raise SourceNotFound(source_id)
         self._end_source(tx, tenant, base_id, source_id, base.revision + 1)
         self._audit.append(tx, audit)
-        return self._advance(tx, base, -1, -source.units, audit.at)
+        return self._advance(tx, base, -1, -source["units"], audit.at)
 
     async def sources(self, tenant: TenantId, base_id: KnowledgeBaseId) -> Sequence[Source]:
         found = self._database.read(sql.sources_of_base, {"tenant": tenant, "base_id": base_id})
         return [rows.source_of(row) for row in found]
+
+    async def source(self, tenant: TenantId, base_id: KnowledgeBaseId, source_id: SourceId) -> Source:
+        found = self._database.read(sql.get_source, {"tenant": tenant, "base_id": base_id, "id": source_id})
+        if not found:
+            raise SourceNotFound(source_id)
+        return rows.source_of(found[0], content=found[0]["content"])
 
     async def units(
         self, tenant: TenantId, base_id: KnowledgeBaseId, *, after: int, limit: int

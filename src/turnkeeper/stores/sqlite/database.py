@@ -333,6 +333,8 @@ class SqliteDatabase:
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_BEFORE_A_CHECKPOINT}")
         connection.execute("PRAGMA temp_store = MEMORY")
+        # What is forgotten is overwritten in the file; some builds of SQLite would only mark it as free.
+        connection.execute("PRAGMA secure_delete = ON")
         return connection
 
     def _aside(self) -> "tuple[sqlite3.Connection, WriterLock]":

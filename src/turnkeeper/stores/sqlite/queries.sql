@@ -328,28 +328,29 @@ SELECT COALESCE(MAX(no), 0) AS no FROM units WHERE tenant = :tenant AND place = 
 
 -- name: insert_unit
 INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
-                   object_key, data, search_row, kept_at)
+                   object_key, data, kept_at)
 VALUES (:tenant, :place, :no, :id, :since, 'committed', :turn, :run_id, :source_id, :scopes, :hash, :slot_key,
-        :subject_key, :object_key, :data, :search_row, :now);
+        :subject_key, :object_key, :data, :now);
 
--- name: index_unit
-INSERT INTO unit_search (tenant, place, no, reach, topic, said, more)
-VALUES (:tenant, :place, :no, :reach, :topic, :said, :more);
+-- name: insert_word
+INSERT INTO unit_words (tenant, place, word, no, weight) VALUES (:tenant, :place, :word, :no, :weight);
 
--- name: committed_unit
-SELECT no, search_row FROM units WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
+-- name: drop_words
+-- Reads all words of the place: a session holds few units, and nothing else is ever taken out of the search.
+DELETE FROM unit_words
+ WHERE tenant = :tenant AND place = :place
+   AND no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :place AND id = :id);
 
--- name: unindex_unit
-DELETE FROM unit_search WHERE rowid = :search_row AND tenant = :tenant;
+-- name: drop_words_of_session
+DELETE FROM unit_words WHERE tenant = :tenant AND place = :session_id;
 
 -- name: retire_unit
-UPDATE units SET status = :status, superseded_by = :by, search_row = NULL
- WHERE tenant = :tenant AND place = :place AND no = :no;
+UPDATE units SET status = :status, superseded_by = :by
+ WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
 
 -- name: forget_unit
 -- Nothing of what it said is left, whatever had become of it.
-UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
-                 search_row = NULL
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id;
 
 -- name: get_unit
@@ -361,32 +362,46 @@ SELECT * FROM units
  ORDER BY no LIMIT :limit;
 
 -- name: search_units
--- The words lead, and what is found of them is looked up one by one.
-SELECT u.data, -bm25(unit_search, 0.0, 0.0, 0.0, 0.0, 1.5, 1.0, 0.6) AS score
-  FROM unit_search CROSS JOIN units u
- WHERE unit_search MATCH :match
-   AND u.tenant = unit_search.tenant AND u.place = unit_search.place AND u.no = unit_search.no
-   AND u.tenant = :tenant AND u.place = :place AND u.status = 'committed'
-   AND u.since <= :revision AND (u.until IS NULL OR u.until > :revision)
- ORDER BY 2 DESC, u.no LIMIT :limit;
+-- Each place by itself, so that a large knowledge base does not crowd out the session; each content once, since two
+-- sources of a base may state it.
+WITH found AS (
+    SELECT no, SUM(weight) AS score, COUNT(*) AS covered FROM unit_words
+     WHERE tenant = :tenant AND place = :place AND word IN (SELECT value FROM json_each(:words))
+     GROUP BY no
+), seen AS (
+    SELECT f.no, f.score, f.covered,
+           ROW_NUMBER() OVER (PARTITION BY u.hash ORDER BY f.score DESC, f.covered DESC, f.no DESC) AS nth
+      FROM found f CROSS JOIN units u
+     WHERE u.tenant = :tenant AND u.place = :place AND u.no = f.no AND u.status = 'committed'
+       AND u.since BETWEEN :first AND :revision AND (u.until IS NULL OR u.until > :revision)
+       AND instr(' ' || u.scopes || ' ', ' ' || :scope || ' ')
+), best AS (
+    SELECT no, score, covered FROM seen WHERE nth = 1 ORDER BY score DESC, covered DESC, no DESC LIMIT :limit
+)
+SELECT u.data, b.score, b.covered
+  FROM best b CROSS JOIN units u
+ WHERE u.tenant = :tenant AND u.place = :place AND u.no = b.no
+ ORDER BY b.score DESC, b.covered DESC, b.no DESC;
 
 -- name: guiding_units
--- Few units guide. Left to itself the planner would walk over all of a place.
-SELECT data FROM units INDEXED BY units_that_guide
+-- Few units guide. Left to itself the planner would walk over all of a place. Each content once, its newest unit.
+SELECT data, MAX(no) AS no FROM units INDEXED BY units_that_guide
  WHERE tenant = :tenant AND place = :place AND scopes <> 'kb-plugin' AND status = 'committed'
    AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
    AND instr(' ' || scopes || ' ', ' ' || :scope || ' ')
- ORDER BY no DESC LIMIT :limit;
+ GROUP BY hash ORDER BY 2 DESC LIMIT :limit;
 
 -- name: units_about
-SELECT data, no FROM units INDEXED BY units_by_subject
- WHERE tenant = :tenant AND place = :place AND subject_key IN (SELECT value FROM json_each(:keys))
-   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
- UNION
-SELECT data, no FROM units INDEXED BY units_by_object
- WHERE tenant = :tenant AND place = :place AND object_key IN (SELECT value FROM json_each(:keys))
-   AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
- ORDER BY no DESC LIMIT :limit;
+-- Each content once, its newest unit.
+SELECT data, MAX(no) AS no FROM (
+    SELECT data, no, hash FROM units INDEXED BY units_by_subject
+     WHERE tenant = :tenant AND place = :place AND subject_key IN (SELECT value FROM json_each(:keys))
+       AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision)
+     UNION ALL
+    SELECT data, no, hash FROM units INDEXED BY units_by_object
+     WHERE tenant = :tenant AND place = :place AND object_key IN (SELECT value FROM json_each(:keys))
+       AND status = 'committed' AND since BETWEEN :first AND :revision AND (until IS NULL OR until > :revision))
+ GROUP BY hash ORDER BY 2 DESC LIMIT :limit;
 
 -- name: newest_units
 SELECT data FROM units
@@ -485,7 +500,31 @@ INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, sinc
 VALUES (:tenant, :base_id, :id, :name, :kind, :hash, :content, :units, :since, :added_at);
 
 -- name: sources_of_base
-SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+-- Without what they say, which may be a megabyte each.
+SELECT id, name, kind, hash, units, added_at FROM sources
+ WHERE tenant = :tenant AND base_id = :base_id AND until IS NULL ORDER BY id;
+
+-- name: get_source
+SELECT * FROM sources WHERE tenant = :tenant AND base_id = :base_id AND id = :id AND until IS NULL;
+
+-- name: copy_sources
+INSERT INTO sources (tenant, base_id, id, name, kind, hash, content, units, since, added_at)
+SELECT tenant, :id, id, name, kind, hash, content, units, :revision, added_at FROM sources
+ WHERE tenant = :tenant AND base_id = :parent_id AND until IS NULL;
+
+-- name: copy_units
+-- With their numbers, by which their words are told as well.
+INSERT INTO units (tenant, place, no, id, since, status, source_id, scopes, hash, slot_key, subject_key, object_key,
+                   data, kept_at)
+SELECT tenant, :id, no, id, :revision, status, source_id, scopes, hash, slot_key, subject_key, object_key, data,
+       :created_at FROM units
+ WHERE tenant = :tenant AND place = :parent_id AND until IS NULL AND status = 'committed';
+
+-- name: copy_words
+INSERT INTO unit_words (tenant, place, word, no, weight)
+SELECT w.tenant, :id, w.word, w.no, w.weight FROM unit_words w
+ WHERE w.tenant = :tenant AND w.place = :parent_id
+   AND w.no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :id);
 
 -- name: end_source
 UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;
@@ -493,11 +532,6 @@ UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_
 -- name: end_units_of_source
 UPDATE units SET until = :revision
  WHERE tenant = :tenant AND place = :place AND source_id = :source_id AND until IS NULL;
-
--- name: hashes_in_base
-SELECT hash FROM units
- WHERE tenant = :tenant AND place = :place AND hash IN (SELECT value FROM json_each(:hashes)) AND until IS NULL
-   AND status = 'committed' AND source_id <> :but_source;
 
 -- name: units_of_base
 SELECT no, data FROM units

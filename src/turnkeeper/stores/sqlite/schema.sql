@@ -225,7 +225,6 @@ CREATE TABLE units (
     subject_key   TEXT,
     object_key    TEXT,
     data          TEXT,
-    search_row    INTEGER,
     kept_at       INTEGER NOT NULL,
     PRIMARY KEY (tenant, place, no)
 ) STRICT, WITHOUT ROWID;
@@ -237,12 +236,15 @@ CREATE INDEX units_by_slot ON units (tenant, place, slot_key) WHERE slot_key IS 
 CREATE INDEX units_by_subject ON units (tenant, place, subject_key) WHERE subject_key IS NOT NULL;
 CREATE INDEX units_by_object ON units (tenant, place, object_key) WHERE object_key IS NOT NULL;
 
--- The words of committed units. `reach` holds a number for each scope that a unit has in its place: a search names
--- the numbers that it may reach, and no other row is even looked at.
-CREATE VIRTUAL TABLE unit_search USING fts5 (
-    tenant UNINDEXED, place UNINDEXED, no UNINDEXED, reach, topic, said, more,
-    tokenize = 'porter unicode61 remove_diacritics 2'
-);
+-- The words by which committed units are found, as `turnkeeper.wording` prepares them, and what each counts.
+CREATE TABLE unit_words (
+    tenant TEXT    NOT NULL,
+    place  TEXT    NOT NULL,
+    word   TEXT    NOT NULL,
+    no     INTEGER NOT NULL,
+    weight INTEGER NOT NULL,
+    PRIMARY KEY (tenant, place, word, no)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE knowledge_bases (
     tenant     TEXT    NOT NULL,

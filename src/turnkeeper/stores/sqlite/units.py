@@ -11,6 +11,7 @@ from turnkeeper.ports.units import KnownUnits, UnitView
 from turnkeeper.stores import units as rows
 from turnkeeper.stores.rows import json_text
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
+from turnkeeper.wording import asked_words
 
 
 class SqliteUnits:
@@ -20,16 +21,14 @@ class SqliteUnits:
     async def search(
         self, view: UnitView, words: Sequence[str], *, scope: PhaseScope, limit: int
     ) -> Sequence[FoundUnit]:
-        found: list[FoundUnit] = []
+        asked = {"words": json_text(asked_words(words)), "scope": scope.value, "limit": limit}
+        found: list[tuple[str, int, int, str]] = []
         for sight in rows.sights_of(view):
-            reach = rows.reach_of(view.tenant, sight.place, sight.first, scope)
-            match = f'reach : "{reach}" AND {{topic said more}} : ({rows.any_of(words)})'
-            place = sight.params(view.tenant) | {"match": match, "limit": limit}
-            found += [
-                FoundUnit(unit=rows.unit_of(row["data"]), place=sight.name, score=row["score"])
-                for row in self._database.read(sql.search_units, place)
-            ]
-        return sorted(found, key=lambda each: -each.score)[:limit]
+            place = sight.params(view.tenant) | asked
+            found += [(*row, sight.name) for row in self._database.read_values(sql.search_units, place)]
+        # Sorting keeps the order of what is alike: the session first, and in each place the newest.
+        best = sorted(found, key=lambda row: (-row[1], -row[2]))[:limit]
+        return [FoundUnit(unit=rows.unit_of(data), place=name, score=score) for data, score, _, name in best]
 
     async def guidance(self, view: UnitView, scope: PhaseScope, *, limit: int) -> Sequence[FoundUnit]:
         found: list[FoundUnit] = []
@@ -41,7 +40,7 @@ class SqliteUnits:
     async def about(self, view: UnitView, keys: Collection[str], *, limit: int) -> Sequence[FoundUnit]:
         found: list[FoundUnit] = []
         for sight in rows.sights_of(view):
-            place = sight.params(view.tenant) | {"keys": json_text(list(keys)), "limit": limit}
+            place = sight.params(view.tenant) | {"keys": json_text(rows.kept_keys(keys)), "limit": limit}
             found += _found(self._database.read_values(sql.units_about, place), sight.name)
         return found[:limit]
 
@@ -61,7 +60,7 @@ class SqliteUnits:
         place = {"tenant": view.tenant, "place": view.session_id, "epoch": view.epoch}
         asked = place | {
             "hashes": json_text(list(hashes)),
-            "slots": json_text(list(slots)),
+            "slots": json_text(rows.kept_keys(slots)),
             "ids": json_text(list(ids)),
         }
         same = [rows.unit_of(data) for data, _ in self._database.read_values(sql.known_units, asked)]
@@ -99,8 +98,9 @@ def change_units(
     for old in changes.pushed_out:
         _retire(tx, tenant, session_id, old, UnitStatus.PUSHED_OUT)
     for old in changes.forgotten:
-        _retire(tx, tenant, session_id, old, UnitStatus.FORGOTTEN)
-        tx.execute(sql.forget_unit, {"tenant": tenant, "place": session_id, "id": old})
+        forgotten = {"tenant": tenant, "place": session_id, "id": old}
+        tx.execute(sql.drop_words, forgotten)
+        tx.execute(sql.forget_unit, forgotten)
 
 
 def add_units(
@@ -111,27 +111,26 @@ def add_units(
     *,
     since: int,
     at: datetime,
-    epoch: int | None = None,
     turn: int | None = None,
     run_id: RunId | None = None,
 ) -> None:
-    """`epoch` is part of what a search may reach; in a knowledge base it is 0."""
     if not units:
         return
-    first = tx.execute(sql.last_unit_no, {"tenant": tenant, "place": place}).fetchone()["no"] + 1
-    for no, unit in enumerate(units, first):
+    last = tx.execute(sql.last_unit_no, {"tenant": tenant, "place": place}).fetchone()["no"]
+    for no, unit in enumerate(units, last + 1):
         params = rows.unit_params(tenant, place, unit, no=no, since=since, at=at, turn=turn, run_id=run_id)
-        reach = [rows.reach_of(tenant, place, since if epoch is None else epoch, scope) for scope in unit.phase_scopes]
-        indexed = tx.execute(sql.index_unit, params | {"reach": " ".join(reach)})
-        tx.execute(sql.insert_unit, params | {"search_row": indexed.lastrowid})
+        tx.execute(sql.insert_unit, params)
+    words = (
+        {"tenant": tenant, "place": place, "word": word, "no": last + nth, "weight": weight}
+        for nth, word, weight in rows.word_rows(units)
+    )
+    tx.executemany(sql.insert_word, words)
 
 
 def _retire(tx: Tx, tenant: TenantId, place: str, id: UnitId, status: UnitStatus, by: UnitId | None = None) -> None:
-    params = {"tenant": tenant, "place": place, "id": id}
-    found = tx.execute(sql.committed_unit, params).fetchone()
-    if found is not None:
-        tx.execute(sql.unindex_unit, {"tenant": tenant, "search_row": found["search_row"]})
-        tx.execute(sql.retire_unit, params | {"no": found["no"], "status": status.value, "by": by})
+    params = {"tenant": tenant, "place": place, "id": id, "status": status.value, "by": by}
+    tx.execute(sql.drop_words, params)
+    tx.execute(sql.retire_unit, params)
 
 
 def _found(values: Sequence[tuple[str, ...]], place: str) -> Iterator[FoundUnit]:
