@@ -14,7 +14,7 @@ from turnkeeper.errors import (
     SourceTooLarge,
     UnitTextInvalid,
 )
-from turnkeeper.model.ids import TenantId, UserId
+from turnkeeper.model.ids import TenantId, UnitId, UserId
 from turnkeeper.model.knowledge_base import SourceKind
 from turnkeeper.model.principal import Role
 from turnkeeper.model.recall import UnitQuery
@@ -23,7 +23,8 @@ ELSEWHERE = Principal(tenant=TenantId("globex"), user=UserId("ada"))
 VIEWER = Principal(tenant=TenantId("default"), user=UserId("eve"), role=Role.VIEWER)
 HANDBOOK = """# Harbour
 
-The ferry takes cars. The ferry leaves at six.
+The ferry takes
+cars. The ferry leaves at six.
 
 ## How to board
 
@@ -34,6 +35,21 @@ The ferry takes cars. The ferry leaves at six.
 
 - Dogs must be on a leash.
 - Is smoking allowed?
+"""
+FAMILY = """@a1 ku atomic "a"
+@a2 set $a1 sourceId s
+@a3 set $a1 chunkId c
+@a4 set $a1 role Description
+@a5 set $a1 topic "car"
+@a6 set $a1 claim "The car has four wheels."
+@b1 ku atomic "b"
+@b2 set $b1 sourceId s
+@b3 set $b1 chunkId c
+@b4 set $b1 role Description
+@b5 set $b1 topic "wheel"
+@b6 set $b1 claim "The wheel is round."
+@b7 set $b1 derivedFromUnitIds ["elsewhere"]
+@p1 parent $b1 $a1
 """
 
 
@@ -61,7 +77,7 @@ async def test_markdown_becomes_units_with_the_place_they_came_from(keeper: Turn
     for unit in units:
         assert unit.id.startswith(f"{source.id}::chunk-")
         assert (unit.source_name, unit.source_type) == ("harbour.md", "markdown")
-        assert unit.content.split()[-1] in HANDBOOK[unit.char_start : unit.char_end]
+        assert " ".join(HANDBOOK[unit.char_start : unit.char_end].split()) == " ".join(unit.content.split())
 
 
 async def test_a_session_answers_from_what_is_mounted_to_it(keeper: Turnkeeper) -> None:
@@ -149,6 +165,47 @@ async def test_fault_30_of_two_who_change_a_base_at_once_the_second_is_told(keep
         await keeper.bases.add_source(base.id, "two", "The ferry takes dogs.", expected_revision=0)
 
     assert [source.name for source in await keeper.bases.sources(base.id)] == ["one"]
+
+
+async def test_a_unit_saved_from_a_session_still_names_its_relatives(keeper: Turnkeeper) -> None:
+    base = await keeper.bases.create("Handbook")
+    session = await keeper.create_session(agent="echo")
+    await keeper.units.import_text(session.id, FAMILY, format="units")
+
+    _, source = await keeper.bases.save_session(base.id, session.id)
+
+    whole, part = [unit for _, unit in await keeper.bases.units(base.id)]
+    assert (whole.child_ids, part.parent_ids) == ((part.id,), (whole.id,))
+    assert part.derived_from_ids == (UnitId("elsewhere"),)
+    assert part.id.startswith(source.id)
+
+
+async def test_a_fact_of_two_sources_is_found_once_and_stays_with_either(keeper: Turnkeeper) -> None:
+    librarian(keeper)
+    base = await keeper.bases.create("Handbook")
+    _, first = await keeper.bases.add_source(base.id, "one", "The ferry takes cars.")
+    await keeper.bases.add_source(base.id, "two", "The ferry takes cars. The harbour is closed.")
+    session = await keeper.create_session(agent="librarian")
+    await keeper.bases.mount(session.id, base.id)
+    both = await keeper.chat("Which cars?", session_id=session.id)
+
+    await keeper.bases.remove_source(base.id, first.id)
+    await keeper.bases.mount(session.id, base.id)
+
+    assert both.text.count("The ferry takes cars.") == 1
+    assert (await keeper.chat("Which cars?", session_id=session.id)).text == "The ferry takes cars. (two)"
+
+
+async def test_a_source_is_read_with_its_content(keeper: Turnkeeper) -> None:
+    base = await keeper.bases.create("Handbook")
+    _, added = await keeper.bases.add_source(base.id, "harbour.md", HANDBOOK, kind="markdown")
+
+    assert [source.content for source in await keeper.bases.sources(base.id)] == [None]
+    assert await keeper.bases.source(base.id, added.id) == added
+    with pytest.raises(SourceNotFound):
+        await keeper.bases.source(base.id, "src_never")
+    with pytest.raises(KnowledgeBaseNotFound):
+        await keeper.bases.source(base.id, added.id, principal=ELSEWHERE)
 
 
 async def test_fault_18_a_name_of_a_source_is_only_a_name(keeper: Turnkeeper) -> None:

@@ -231,6 +231,28 @@ async def test_units_are_imported_in_their_text_form(keeper: Turnkeeper) -> None
     assert kept.unit.phase_scopes == (PhaseScope.KNOWLEDGE, PhaseScope.SOLVE)
 
 
+async def test_imported_units_still_name_their_relatives(keeper: Turnkeeper) -> None:
+    session = await keeper.create_session(agent="echo")
+    said = "".join(
+        f'@{name}1 ku atomic "{name}"\n@{name}2 set ${name}1 sourceId s\n@{name}3 set ${name}1 chunkId c\n'
+        f'@{name}4 set ${name}1 role Description\n@{name}5 set ${name}1 topic "{topic}"\n'
+        f'@{name}6 set ${name}1 claim "The {topic} is round."\n'
+        for name, topic in (("a", "car"), ("b", "wheel"))
+    )
+    text = said + '@b7 set $b1 derivedFromUnitIds ["elsewhere"]\n@p1 parent $b1 $a1\n'
+
+    await keeper.units.import_text(session.id, text, format="units")
+
+    whole, part = [kept.unit for _, kept in await keeper.units.list(session.id) if kept.unit]
+    assert (whole.child_ids, part.parent_ids) == ((part.id,), (whole.id,))
+    assert part.derived_from_ids == (UnitId("elsewhere"),)
+    await keeper.close_session(session.id)
+    again = await keeper.create_session(from_session_id=session.id)
+    whole, part = [kept.unit for _, kept in await keeper.units.list(again.id) if kept.unit]
+    assert (whole.child_ids, part.parent_ids) == ((part.id,), (whole.id,))
+    assert part.derived_from_ids == (UnitId("elsewhere"),)
+
+
 async def test_a_text_with_a_fault_changes_nothing(keeper: Turnkeeper) -> None:
     session = await keeper.create_session(agent="echo")
 

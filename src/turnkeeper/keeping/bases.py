@@ -162,8 +162,16 @@ class Bases:
         )
 
     async def sources(self, base_id: str, *, principal: Principal = LOCAL) -> Sequence[Source]:
+        """Oldest first, without their content."""
         base = await self.get(base_id, principal=principal)
         return await self._bases.sources(principal.tenant, base.id)
+
+    async def source(self, base_id: str, source_id: str, *, principal: Principal = LOCAL) -> Source:
+        """One source with its content. Raises SourceNotFound."""
+        base = await self.get(base_id, principal=principal)
+        if not is_id(source_id):
+            raise SourceNotFound(SourceId(source_id))
+        return await self._bases.source(principal.tenant, base.id, SourceId(source_id))
 
     async def units(
         self, base_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100

@@ -19,10 +19,12 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         replace(message, seq=seq, turn=0, epoch=session.epoch.number) for seq, message in enumerate(before.history, 1)
     )
     place = UnitPlace(chunk_id="session::t0000", at=at)
-    units = tuple(
+    put = [
         replace(place.put(unit, index), hash=unit.hash, source_type=unit.source_type, supersedes=None)
         for index, unit in enumerate(before.units)
-    )
+    ]
+    kept_as = {old.id: new.id for old, new in zip(before.units, put, strict=True)}
+    units = tuple(unit.with_relatives(kept_as) for unit in put)
     session = replace(
         session,
         revision=1,

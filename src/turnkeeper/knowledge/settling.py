@@ -107,10 +107,11 @@ class _Batch:
         superseded = {old: by for old, by in self._superseded.items() if by in holding}
         too_many = self._known.count - len(superseded) + len(kept) - most
         giving_way = [id for id in self._known.oldest if id not in superseded][: max(0, too_many)]
+        kept_as = {staged: id for staged, id in self._kept_as.items() if id in holding}
         return UnitChanges(
-            added=kept,
+            added=tuple(unit.with_relatives(kept_as) for unit in kept),
             superseded=tuple(superseded.items()),
             pushed_out=tuple(giving_way),
             dropped=(*self._dropped, *(DroppedUnit(unit=unit, reason=TOO_MANY) for unit in new[most:])),
-            kept_as={staged: id for staged, id in self._kept_as.items() if id in holding},
+            kept_as=kept_as,
         )

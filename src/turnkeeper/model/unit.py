@@ -207,6 +207,14 @@ class Unit:
     def is_guidance(self) -> bool:
         return any(scope is not PhaseScope.KNOWLEDGE for scope in self.phase_scopes)
 
+    def with_relatives(self, kept_as: Mapping[UnitId, UnitId]) -> "Unit":
+        """The unit with the new ids of those that it names; an id that is not in `kept_as` stays as it is."""
+        named = (self.parent_ids, self.child_ids, self.derived_from_ids)
+        if not any(named):
+            return self
+        parents, children, origins = (tuple(dict.fromkeys(kept_as.get(id, id) for id in ids)) for ids in named)
+        return replace(self, parent_ids=parents, child_ids=children, derived_from_ids=origins)
+
     def guides(self, scope: PhaseScope) -> bool:
         return scope is not PhaseScope.KNOWLEDGE and scope in self.phase_scopes
 
