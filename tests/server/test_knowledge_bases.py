@@ -32,6 +32,9 @@ def test_a_base_is_made_filled_and_read(ben: Api) -> None:
     }
     (source,) = ben.get(f"/kbs/{base_id}/sources").json()["items"]
     assert (source["id"], source["kind"]) == (added.json()["id"], "markdown")
+    assert "content" not in source
+    assert ben.get(f"/kbs/{base_id}/sources/{source['id']}").json()["content"] == FERRY["content"]
+    assert ben.get(f"/kbs/{base_id}/sources/src_never").status_code == 404
     (item,) = ben.get(f"/kbs/{base_id}/units").json()["items"]
     assert (item["unit"]["claim"], item["unit"]["section_title"]) == ("The ferry takes cars.", "Ferry")
     assert base_id in [base["id"] for base in ben.get("/kbs").json()["items"]]

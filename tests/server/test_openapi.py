@@ -42,6 +42,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "GET /api/v1/kbs/{base_id}",
         "GET /api/v1/kbs/{base_id}/sources",
         "POST /api/v1/kbs/{base_id}/sources",
+        "GET /api/v1/kbs/{base_id}/sources/{source_id}",
         "DELETE /api/v1/kbs/{base_id}/sources/{source_id}",
         "GET /api/v1/kbs/{base_id}/units",
         "GET /api/v1/sessions/{session_id}/explanations",

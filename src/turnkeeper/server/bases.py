@@ -22,7 +22,7 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.sessions import IdCursor, IfMatch, Limit, NoCursor, etag_of, told, version_of
 from turnkeeper.server.wire import Page, SessionOut, page_of
-from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut
+from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut, SourceTextOut
 
 router = APIRouter(prefix="/kbs", tags=["knowledge bases"], route_class=GuardedRoute)
 mounts = APIRouter(prefix="/sessions/{session_id}/mounts", tags=["knowledge bases"], route_class=GuardedRoute)
@@ -73,6 +73,17 @@ async def read_base(base_id: str, response: Response, keeper: Keeper, caller: Ca
 async def list_sources(base_id: str, keeper: Keeper, caller: Caller) -> Page[SourceOut]:
     """The sources of a base as it is now, oldest first."""
     return Page(items=[SourceOut.of(source) for source in await keeper.bases.sources(base_id, principal=caller)])
+
+
+@router.get(
+    "/{base_id}/sources/{source_id}",
+    name="read_source",
+    response_model=SourceTextOut,
+    responses=problems(KnowledgeBaseNotFound, SourceNotFound),
+)
+async def read_source(base_id: str, source_id: str, keeper: Keeper, caller: Caller) -> SourceTextOut:
+    """A source with the text that was read from it."""
+    return SourceTextOut.of(await keeper.bases.source(base_id, source_id, principal=caller))
 
 
 @router.post(

@@ -134,6 +134,14 @@ class SourceOut(Outbound):
         )
 
 
+class SourceTextOut(SourceOut):
+    content: str
+
+    @classmethod
+    def of(cls, source: Source, base: KnowledgeBase | None = None) -> "SourceTextOut":
+        return cls(**SourceOut.of(source, base).model_dump(), content=source.content or "")
+
+
 class BaseUnitOut(Outbound):
     id: str
     unit: dict[str, Any]
