@@ -43,34 +43,13 @@ async def chat(
 
     The run does not belong to the connection: who loses it finds the answer in the feed.
     """
-    exchange = exchange_of(request)
-    request_id = one_request_id(body.request_id, idempotency_key)
-    if request_id is not None:
-        exchange.request_id = request_id
-    ticket = await keeper.submit(
-        body.message,
-        session_id=body.session_id,
-        agent=body.agent,
-        principal=caller,
-        reset=body.reset,
-        params=body.params,
-        plugins=body.plugins,
-        model=body.model,
-        level=body.level,
-        metadata=body.metadata,
-        request_id=request_id,
-        double_text=body.double_text,
-        on_missing=body.on_missing,
-        answers=body.answers,
-        custody=body.custody,
-        carried=body.carried,
-        trace_id=exchange.trace_id,
-    )
+    ticket = await _submitted(keeper, caller, request, body, idempotency_key)
+    trace_id = exchange_of(request).trace_id
 
     async def cancel() -> None:
         # Who has heard the end closes the connection too; there is nothing left to cancel then.
         if (await keeper.run(ticket.run.id, principal=caller)).status.is_open:
-            await keeper.cancel(ticket.run.id, principal=caller, trace_id=exchange.trace_id)
+            await keeper.cancel(ticket.run.id, principal=caller, trace_id=trace_id)
 
     if body.stream or "text/event-stream" in request.headers.get("accept", ""):
         return Stream(
@@ -91,6 +70,34 @@ async def chat(
     if body.cancel_on_disconnect:
         await cancel()
     return Response(status_code=499)
+
+
+async def _submitted(
+    keeper: Turnkeeper, caller: Principal, request: Request, body: ChatIn, idempotency_key: str | None
+) -> Ticket:
+    exchange = exchange_of(request)
+    request_id = one_request_id(body.request_id, idempotency_key)
+    if request_id is not None:
+        exchange.request_id = request_id
+    return await keeper.submit(
+        body.message,
+        session_id=body.session_id,
+        agent=body.agent,
+        principal=caller,
+        reset=body.reset,
+        params=body.params,
+        plugins=body.plugins,
+        model=body.model,
+        level=body.level,
+        metadata=body.metadata,
+        request_id=request_id,
+        double_text=body.double_text,
+        on_missing=body.on_missing,
+        answers=body.answers,
+        custody=body.custody,
+        carried=body.carried,
+        trace_id=exchange.trace_id,
+    )
 
 
 @router.post(
