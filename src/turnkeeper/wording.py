@@ -22,7 +22,7 @@ LONGEST_KEY = 200
 
 # A vowel sign of an Indic or Thai word is no letter to Python, and yet the word goes on behind it.
 _SIGNS = "".join(chr(code) for code in range(0x300, 0x1000) if unicodedata.category(chr(code)).startswith("M"))
-_WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_SIGNS}])*|[\u2600-\u27bf\U0001f300-\U0001faff]")
+_WORD = re.compile(rf"[^\W_]+(?:[{_SIGNS}]+[^\W_]*)*|[\u2600-\u27bf\U0001f300-\U0001faff]")
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u064b-\u065f]+")
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s(?!\w)")
 

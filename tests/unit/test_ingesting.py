@@ -86,6 +86,12 @@ def test_quotes_code_orders_and_bare_headings_are_read() -> None:
     ]
 
 
+def test_the_same_words_under_two_headings_are_two_units() -> None:
+    units = read("# Staging\n\nThe port is 80. The port is 80.\n\n# Production\n\nThe port is 80.\n")
+
+    assert [unit.section_title for unit in units] == ["Staging", "Production"]
+
+
 def test_a_unit_points_at_exactly_what_it_was_read_from() -> None:
     text = "# Rules\n\nThe ferry takes cars. The harbour\nopens at six. The bridge\nis old.\n\n1. Go\n   in.\n2. Pay."
 

@@ -67,7 +67,7 @@ class _Passage:
 
 
 def units_of_source(source: Source, extractor: Extractor, *, most: int) -> tuple[Unit, ...]:
-    """Every unit of a source, each content once; of too many only one more than `most`.
+    """Every unit of a source, each content once under its heading; of too many only one more than `most`.
 
     Raises UnitTextInvalid for a faulty document of units.
     """
@@ -76,11 +76,11 @@ def units_of_source(source: Source, extractor: Extractor, *, most: int) -> tuple
         found: Iterator[Unit] = iter(parse_units(source.content, max_chars=len(source.content)))
     else:
         found = _units_of_chunks(chunks_of(source.content, source.kind), extractor)
-    units: dict[str, Unit] = {}
+    units: dict[tuple[str, str | None], Unit] = {}
     kept_as: dict[UnitId, UnitId] = {}
     for unit in found:
         placed = _of_source(unit, source, len(units))
-        kept_as[unit.id] = units.setdefault(content_hash(placed), placed).id
+        kept_as[unit.id] = units.setdefault((content_hash(placed), placed.section_title), placed).id
         if len(units) > most:
             break
     return tuple(unit.with_relatives(kept_as) for unit in units.values())

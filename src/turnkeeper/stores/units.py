@@ -18,6 +18,9 @@ from turnkeeper.wording import bounded, weighed_words
 
 _decode_unit = msgspec.json.Decoder(Unit).decode
 
+WordRow = tuple[int, str, int]
+"""Which of some units it is, counted from 1, a word of it, and what the word counts."""
+
 
 def unit_params(
     tenant: TenantId,
@@ -66,11 +69,8 @@ def kept_unit_of(row: Row) -> KeptUnit:
     )
 
 
-def word_rows(units: Sequence[Unit]) -> Iterator[tuple[int, str, int]]:
-    """The words of these units: which unit it is, counted from 1, a word of it, and what the word counts."""
-    for nth, unit in enumerate(units, 1):
-        for word, weight in weighed_words(unit).items():
-            yield nth, word, weight
+def word_rows(units: Sequence[Unit]) -> list[WordRow]:
+    return [(nth, word, weight) for nth, unit in enumerate(units, 1) for word, weight in weighed_words(unit).items()]
 
 
 def kept_keys(keys: Collection[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Knowledge bases in a PostgreSQL database."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -60,9 +61,11 @@ class PostgresBases:
         limits: BaseLimits,
         audit: AuditFacts,
     ) -> tuple[KnowledgeBase, Source]:
+        # In a thread: the words of a long source take a while, and nobody else should wait for them.
+        words = await asyncio.to_thread(rows.word_rows, new.units)
         added = await self._database.finish(
             self._audit.append(
-                audit, lambda entry: self._add_source(tenant, base_id, new, expected_revision, limits, entry)
+                audit, lambda entry: self._add_source(tenant, base_id, new, words, expected_revision, limits, entry)
             )
         )
         assert added is not None
@@ -73,13 +76,14 @@ class PostgresBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
+        words: Sequence[rows.WordRow],
         expected_revision: int | None,
         limits: BaseLimits,
         entry: AuditEntry,
     ) -> tuple[KnowledgeBase, Source]:
         async with self._database.transaction("add_source") as tx:
             await tx.run(sql.append_audit, entry_params(entry))
-            return await self._add_source_in(tx, tenant, base_id, new, expected_revision, limits)
+            return await self._add_source_in(tx, tenant, base_id, new, words, expected_revision, limits)
 
     async def _add_source_in(
         self,
@@ -87,6 +91,7 @@ class PostgresBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
+        words: Sequence[rows.WordRow],
         expected_revision: int | None,
         limits: BaseLimits,
     ) -> tuple[KnowledgeBase, Source]:
@@ -103,7 +108,7 @@ class PostgresBases:
             await self._end_source(tx, tenant, base_id, older.id, base.revision + 1)
         source = replace(new.source, units=len(new.units))
         await tx.run(sql.insert_source, rows.source_params(tenant, base_id, source, since=base.revision + 1))
-        await add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at)
+        await add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at, words=words)
         return await self._advance(tx, base, int(older is None), len(new.units) - gone, source.added_at), source
 
     async def remove_source(

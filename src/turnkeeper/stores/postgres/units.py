@@ -114,7 +114,9 @@ async def add_units(
     at: datetime,
     turn: int | None = None,
     run_id: RunId | None = None,
+    words: Sequence[rows.WordRow] | None = None,
 ) -> None:
+    """`words` are those of the units, where they are many and were prepared before."""
     if not units:
         return
     params = [rows.unit_params(tenant, place, unit, no=0, since=since, at=at) for unit in units]
@@ -129,7 +131,7 @@ async def add_units(
         "datas": "data",
     }
     lists = {name: [each[column] for each in params] for name, column in columns.items()}
-    words = list(rows.word_rows(units))
+    words = words or rows.word_rows(units)
     lists |= {
         "words": [word for _, word, _ in words],
         "word_nths": [nth for nth, _, _ in words],

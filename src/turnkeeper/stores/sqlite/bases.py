@@ -1,5 +1,6 @@
 """Knowledge bases in a SQLite file."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -57,8 +58,10 @@ class SqliteBases:
         limits: BaseLimits,
         audit: AuditFacts,
     ) -> tuple[KnowledgeBase, Source]:
+        # In a thread: the words of a long source take a while, and nobody else should wait for them.
+        words = await asyncio.to_thread(rows.word_rows, new.units)
         return await self._database.write(
-            "add_source", lambda tx: self._add_source(tx, tenant, base_id, new, expected_revision, limits, audit)
+            "add_source", lambda tx: self._add_source(tx, tenant, base_id, new, words, expected_revision, limits, audit)
         )
 
     def _add_source(
@@ -67,6 +70,7 @@ class SqliteBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
+        words: Sequence[rows.WordRow],
         expected_revision: int | None,
         limits: BaseLimits,
         audit: AuditFacts,
@@ -85,7 +89,7 @@ class SqliteBases:
             self._end_source(tx, tenant, base_id, older.id, base.revision + 1)
         source = replace(new.source, units=len(new.units))
         tx.execute(sql.insert_source, rows.source_params(tenant, base_id, source, since=base.revision + 1))
-        add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at)
+        add_units(tx, tenant, base_id, new.units, since=base.revision + 1, at=source.added_at, words=words)
         return self._advance(tx, base, int(older is None), len(new.units) - gone, source.added_at), source
 
     async def remove_source(

@@ -113,18 +113,20 @@ def add_units(
     at: datetime,
     turn: int | None = None,
     run_id: RunId | None = None,
+    words: Sequence[rows.WordRow] | None = None,
 ) -> None:
+    """`words` are those of the units, where they are many and were prepared before."""
     if not units:
         return
     last = tx.execute(sql.last_unit_no, {"tenant": tenant, "place": place}).fetchone()["no"]
     for no, unit in enumerate(units, last + 1):
         params = rows.unit_params(tenant, place, unit, no=no, since=since, at=at, turn=turn, run_id=run_id)
         tx.execute(sql.insert_unit, params)
-    words = (
+    counted = (
         {"tenant": tenant, "place": place, "word": word, "no": last + nth, "weight": weight}
-        for nth, word, weight in rows.word_rows(units)
+        for nth, word, weight in words or rows.word_rows(units)
     )
-    tx.executemany(sql.insert_word, words)
+    tx.executemany(sql.insert_word, counted)
 
 
 def _retire(tx: Tx, tenant: TenantId, place: str, id: UnitId, status: UnitStatus, by: UnitId | None = None) -> None:
