@@ -208,6 +208,10 @@ async def test_fact_18_a_detector_with_a_model_asks_it_once_and_hashes_what_it_s
         saying_json(units=[{**ONE_UNIT, "claim": "  "}], questions=[]),
         saying_json(units=[{**ONE_UNIT, "scopes": []}], questions=[]),
         saying_json(units=[ONE_UNIT] * 51, questions=[]),
+        saying_json(units=[{**ONE_UNIT, "claim": "The port\x00 is 80."}], questions=[]),
+        saying_json(units=[{**ONE_UNIT, "claim": "The port " * 300}], questions=[]),
+        saying_json(units=[], questions=["What\x00?"]),
+        saying_json(units=[], questions=["What" * 600]),
         saying_json(questions=[]),
     ],
 )
@@ -272,6 +276,9 @@ async def test_a_solver_with_a_model_that_does_not_know_says_so() -> None:
     [
         saying_json(known=True, answer="It is port 80. [7]"),
         saying_json(known=True, answer=""),
+        saying_json(known=True, answer="It is port 81."),
+        saying_json(known=True, answer="It is\x00 port 80. [1]"),
+        saying_json(known=True, answer="80. [1] " * 3_000),
         saying_json(answer="80"),
         saying("80"),
     ],
@@ -284,6 +291,30 @@ async def test_an_answer_that_is_not_held_to_its_evidence_is_no_answer(bad: Answ
 
     assert told.text == "The port is 80 [1]."
     assert ("gs-llm", "error") in told.executions()
+
+
+async def test_a_model_that_knows_without_evidence_gives_way_to_the_rules() -> None:
+    async with a_model(saying_json(known=True, answer="It is port 81.")) as model:
+        talk = talk_with(model.url)
+        talk.preferred = Preferences(plugins={PluginKind.GOAL_SOLVER: "gs-llm"})
+        told = await talk.say("What is the port?")
+
+    assert told.notes.status == "no-context"
+    assert "81" not in told.text
+
+
+async def test_what_a_model_says_cannot_steer_a_terminal() -> None:
+    said = {**ONE_UNIT, "claim": "The port\x1b[2J is 80."}
+    async with a_model(
+        saying_json(units=[said], questions=["What is\x1b the port?"]),
+        saying_json(known=True, answer="It is\x1b]0;x\x07 80. [1]"),
+    ) as model:
+        both = Preferences(plugins={PluginKind.SEED_DETECTOR: "sd-llm", PluginKind.GOAL_SOLVER: "gs-llm"})
+        told = await talk_with(model.url).say("Le port est 80.", both)
+
+    assert told.text == "It is]0;x 80 [1]."
+    assert [each.content for each in told.turn.staged_units] == ["The port[2J is 80."]
+    assert [group["question"] for group in told.document["groups"]] == ["What is the port?"]
 
 
 async def test_rules_are_asked_before_a_model_and_a_model_only_where_they_do_not_know() -> None:
@@ -313,7 +344,7 @@ async def test_without_calls_left_the_rules_answer_alone() -> None:
 
 
 async def test_the_model_that_a_request_names_is_asked_for() -> None:
-    async with a_model(saying_json(known=True, answer="80.")) as model:
+    async with a_model(saying_json(known=False, answer="No idea.")) as model:
         chosen = Preferences(plugins=SOLVE.plugins, model="larger")
         await talk_with(model.url).say("What is the port?", chosen)
 

@@ -22,6 +22,7 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import AgentId, KnowledgeBaseId, SourceId
 from turnkeeper.model.knowledge_base import BaseLimits, KnowledgeBase, NewSource, Source, SourceKind
 from turnkeeper.model.mount import Mount, MountKind
+from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
 from turnkeeper.model.unit import Unit, UnitStatus
@@ -31,7 +32,7 @@ from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.settings import Settings
-from turnkeeper.steps.receive import is_id, is_plain_text
+from turnkeeper.steps.receive import is_id
 
 UNITS_AT_ONCE = 500
 MOST_NAME_CHARS = 200

@@ -7,6 +7,7 @@ from turnkeeper.errors import EnvelopeInvalid, UnitNotFound
 from turnkeeper.knowledge.importing import ImportFormat, units_in
 from turnkeeper.model.envelope import Command, OnMissing
 from turnkeeper.model.ids import UnitId
+from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.session import Session
@@ -14,7 +15,7 @@ from turnkeeper.model.unit import KeptUnit
 from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.steps.change_units import edited_unit
-from turnkeeper.steps.receive import Inbound, is_plain_text
+from turnkeeper.steps.receive import Inbound
 
 ROOM_FOR_THE_REST = 1_024
 """What a command needs beside its text."""

@@ -10,6 +10,7 @@ from turnkeeper.errors import EnvelopeInvalid, UnitNotCurrent
 from turnkeeper.knowledge.importing import units_in
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import UnitId
+from turnkeeper.model.plain_text import says_plain_text
 from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace, UnitStatus
 from turnkeeper.ports.clock import Clock
@@ -18,7 +19,7 @@ from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.steps.commit import settled
 from turnkeeper.steps.draft import TurnDraft
-from turnkeeper.steps.receive import pointed, says_plain_text
+from turnkeeper.steps.receive import pointed
 
 # Where a unit comes from is not for a person to say.
 PROVENANCE = {

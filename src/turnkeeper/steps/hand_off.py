@@ -8,13 +8,14 @@ from typing import Any
 from turnkeeper.errors import AgentFailed, AgentNotFound, StateTooLarge
 from turnkeeper.ledger.output import Output, OutputRules
 from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.model.plain_text import is_plain_text, says_plain_text
 from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.steps.draft import TurnDraft
-from turnkeeper.steps.receive import is_plain_text, json_size, says_plain_text
+from turnkeeper.steps.receive import json_size
 
 
 class RunSuspended(Exception):

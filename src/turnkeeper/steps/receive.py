@@ -13,10 +13,10 @@ from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
-from turnkeeper.model.unit import Unit
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
 
@@ -133,27 +133,6 @@ def _check_message(message: object, most_chars: int, faults: _Faults) -> None:
         faults.add("message", f"is {len(message)} characters long; at most {most_chars} are taken")
     elif not is_plain_text(message):
         faults.add("message", "must not hold a NUL character or half of a surrogate pair")
-
-
-def is_plain_text(text: str) -> bool:
-    """Text that every store can keep: valid UTF-8 without NUL."""
-    if "\x00" in text:
-        return False
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def says_plain_text(unit: Unit) -> bool:
-    """Whether every store can keep what a unit says."""
-    return all(
-        is_plain_text(part)
-        for value in unit.given.values()
-        for part in (value if isinstance(value, tuple) else (value,))
-        if isinstance(part, str)
-    )
 
 
 def pointed(name: str) -> str:

@@ -9,6 +9,7 @@ from turnkeeper.agents.symbolic.prompts import CORRECT, DETECT
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.message import Message
 from turnkeeper.model.names import content_hash
+from turnkeeper.model.plain_text import is_plain_text, says_plain_text, without_controls
 from turnkeeper.model.unit import Lifetime, PhaseScope, Relation, Unit, UnitRole
 from turnkeeper.ports.chat_model import ChatMessage, ChatModel, ChatRole, Completion, ModelFailed, ModelFault
 from turnkeeper.ports.plugins import (
@@ -23,6 +24,7 @@ from turnkeeper.ports.plugins import (
 
 MOST_UNITS = 50
 MOST_QUESTIONS = 16
+MOST_CHARS = 2_000
 MOST_HISTORY = 6
 
 
@@ -113,7 +115,11 @@ def _read(completion: Completion) -> Detection:
         raise _Unusable(str(error)) from None
     if len(reply.units) > MOST_UNITS or len(reply.questions) > MOST_QUESTIONS:
         raise _Unusable(f"at most {MOST_UNITS} units and {MOST_QUESTIONS} questions")
-    asked = tuple(question.strip() for question in reply.questions if question.strip())
+    asked = tuple(said for question in reply.questions if (said := without_controls(question).strip()))
+    if any(len(said) > MOST_CHARS for said in asked):
+        raise _Unusable(f"a question has at most {MOST_CHARS} characters")
+    if not all(map(is_plain_text, asked)):
+        raise _Unusable("a question holds a NUL character or half of a surrogate pair")
     return Detection(units=tuple(_units(reply.units)), asked=asked, model=completion.model)
 
 
@@ -126,19 +132,27 @@ def _units(given: Sequence[_Unit]) -> Iterator[Unit]:
                 chunk_id="session::turn",
                 source_type="chat-turn",
                 role=each.role,
-                topic=each.topic.strip(),
-                claim=each.claim,
-                procedure=each.procedure,
-                condition=each.condition,
-                subject=each.subject,
+                topic=without_controls(each.topic).strip(),
+                claim=_clean(each.claim),
+                procedure=_clean(each.procedure),
+                condition=_clean(each.condition),
+                subject=_clean(each.subject),
                 relation=each.relation,
-                object=each.object,
+                object=_clean(each.object),
                 phase_scopes=each.scopes,
                 lifetime=each.lifetime,
-                slot=each.slot,
+                slot=_clean(each.slot),
             )
         except ValueError as error:
             raise _Unusable(f"unit {number}: {error}") from None
         if not unit.content.strip():
             raise _Unusable(f"unit {number}: it says nothing")
+        if not says_plain_text(unit):
+            raise _Unusable(f"unit {number}: it holds a NUL character or half of a surrogate pair")
+        if any(len(said) > MOST_CHARS for said in unit.given.values() if isinstance(said, str)):
+            raise _Unusable(f"unit {number}: at most {MOST_CHARS} characters each")
         yield replace(unit, hash=content_hash(unit))
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else without_controls(text)

@@ -10,6 +10,7 @@ from turnkeeper.agents.symbolic.model_detector import unfenced
 from turnkeeper.agents.symbolic.prompts import SOLVE
 from turnkeeper.agents.symbolic.reference import put_in
 from turnkeeper.agents.symbolic.staged import as_found, still_true
+from turnkeeper.model.plain_text import is_plain_text, without_controls
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.model.unit import Act
 from turnkeeper.ports.chat_model import ChatMessage, ChatModel, ChatRole, ModelFailed, ModelFault
@@ -26,7 +27,9 @@ from turnkeeper.ports.plugins import (
     Task,
 )
 
-_MARK = re.compile(r"\s*\[(\d+(?:\s*,\s*\d+)*)\]")
+MOST_ANSWER_CHARS = 20_000
+# The white space is bounded, so that an answer of nothing else is read in one go.
+_MARK = re.compile(r"\s{0,9}\[(\d+(?:\s*,\s*\d+)*)\]")
 _SENTENCE = re.compile(r".+?(?:[.!?](?:\s*\[[\d,\s]+\])*(?=\s|$)|\n+|$)", re.DOTALL)
 
 
@@ -36,7 +39,10 @@ class _Reply(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ModelSolver:
-    """One call of the model for a question. A reply that cites what it was not given is no answer."""
+    """One call of the model for a question.
+
+    A reply that cites what it was not given is no answer, nor is one that claims to know and cites nothing.
+    """
 
     descriptor = PluginDescriptor(
         id="gs-llm",
@@ -73,9 +79,11 @@ class ModelSolver:
             raise ModelFailed(
                 ModelFault.ANSWER_UNREADABLE, "The model answered with something else than asked."
             ) from None
-        statements = tuple(_statements(reply.answer, len(evidence)))
+        statements = tuple(_statements(_readable(reply.answer), len(evidence)))
         if not statements:
             raise ModelFailed(ModelFault.ANSWER_UNREADABLE, "The model answered with nothing.")
+        if reply.known and not any(said.rests_on for said in statements):
+            raise ModelFailed(ModelFault.ANSWER_UNREADABLE, "The model claims to know and cites no evidence.")
         used = sorted({place for said in statements for place in said.rests_on})
         return Solution(
             status=SolveStatus.SUCCESS if reply.known else SolveStatus.NO_CONTEXT,
@@ -86,6 +94,15 @@ class ModelSolver:
             sources=tuple(evidence[place] for place in used),
             model=completion.model,
         )
+
+
+def _readable(answer: str) -> str:
+    """Without what steers a terminal. A text that no store can keep is no answer."""
+    if len(answer) > MOST_ANSWER_CHARS:
+        raise ModelFailed(ModelFault.ANSWER_TOO_LARGE, f"The answer is longer than {MOST_ANSWER_CHARS} characters.")
+    if not is_plain_text(answer):
+        raise ModelFailed(ModelFault.ANSWER_UNREADABLE, "The model said a NUL character or half of a surrogate pair.")
+    return without_controls(answer)
 
 
 def _shown(number: int, found: FoundUnit) -> dict[str, object]:
