@@ -26,7 +26,7 @@ from turnkeeper.model.unit import Lifetime, PhaseScope, Relation, Unit, UnitRole
 from turnkeeper.ports.agent import AgentTurn
 from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
-from turnkeeper.ports.extractor import Extraction
+from turnkeeper.ports.extractor import Extraction, Extractor
 from turnkeeper.ports.plugins import (
     Detection,
     Judgement,
@@ -138,7 +138,7 @@ class Told:
 class Talk:
     """A conversation with the agent: what it commits is known in the next turn, in the manner of the engine."""
 
-    extractor: ScriptedExtractor = field(default_factory=ScriptedExtractor)
+    extractor: Extractor = field(default_factory=ScriptedExtractor)
     known: list[Unit] = field(default_factory=list)
     plugins: list[Plugin] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)

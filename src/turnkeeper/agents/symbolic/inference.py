@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from turnkeeper.agents.symbolic.clause import is_unsettled, speaks_of_kind, speaks_of_some
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.staged import as_found, still_true
 from turnkeeper.agents.symbolic.words import is_negated, plural, search_words, singular
@@ -62,12 +63,12 @@ class Triples:
             self._add(each)
 
     def full_name(self, name: str) -> str:
-        """The one known name that begins or ends with this one, where nothing is known by exactly this one."""
+        """The one known proper name that ends with this one, where nothing is known by exactly this one."""
         key = one_form(name)
         names = {one_form(end): end for edge in self._known.values() for end in (edge.subject, edge.object)}
         if key in names or not key:
             return name
-        longer = [end for known, end in names.items() if known.startswith(key + " ") or known.endswith(" " + key)]
+        longer = [end for known, end in names.items() if known.endswith(" " + key) and _is_proper(end, key)]
         return longer[0] if len(longer) == 1 else name
 
     def leading_from(
@@ -100,6 +101,8 @@ class Triples:
                 continue
             await self.look_up([here])
             for there, found, now_related in self._steps(here, relation, backwards, related):
+                if premises and not _holds_of_each(premises[-1], found, backwards):
+                    continue
                 state = (one_form(there), now_related)
                 if state in seen:
                     continue
@@ -139,6 +142,13 @@ class Triples:
         return None
 
 
+def _holds_of_each(before: FoundUnit, found: FoundUnit, backwards: bool) -> bool:
+    """What is said of one that is meant, "the dog", is not said of all dogs: it ends where a kind was reached."""
+    lower, upper = (found, before) if backwards else (before, found)
+    reaches_kind = lower.unit.relation in (None, Relation.INSTANCE_OF)
+    return not reaches_kind or speaks_of_kind(upper.unit.content)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Edge:
     subject: str
@@ -150,14 +160,26 @@ class _Edge:
 def _edge_of(found: FoundUnit) -> _Edge | None:
     """The triple of a unit, or what a plain sentence without one says something is."""
     unit = found.unit
+    if unit.condition or is_negated(unit.content) or is_unsettled(unit.content) or speaks_of_some(unit.content):
+        return None
     if unit.subject and unit.relation and unit.object:
         return _Edge(subject=unit.subject, relation=unit.relation, object=unit.object, found=found)
-    if unit.claim is None or is_negated(unit.claim) or unit.condition:
+    if unit.claim is None:
         return None
     said = re.fullmatch(speech().copula, unit.claim.strip(" .!"), re.IGNORECASE)
     if said is None:
         return None
     return _Edge(subject=said["name"], relation=Relation.INSTANCE_OF, object=said["kind"], found=found)
+
+
+def _is_proper(name: str, end: str) -> bool:
+    """Whether it names one thing and its last words may stand for it: no owner, and no "new" that sets it apart."""
+    words = [word for word in name.split() if word.casefold() not in speech().words["articles"]]
+    front = words[: len(words) - len(end.split())]
+    apart = speech().words["apart"] | speech().words["owning"]
+    return all(
+        word[0].isupper() and "'" not in word.replace("\u2019", "'") and word.casefold() not in apart for word in words
+    ) and bool(front)
 
 
 def one_form(name: str) -> str:

@@ -54,6 +54,7 @@ class Speech:
     noun: str
     define: str
     contractions: Mapping[str, str]
+    spread: Mapping[str, str]
     small_talk: Mapping[str, frozenset[str]]
     relations: tuple[RelationWords, ...]
     flips: tuple[tuple[str, str], ...]
@@ -68,7 +69,7 @@ def speech(code: str = "en") -> Speech:
     folder = resources.files("turnkeeper.agents.symbolic").joinpath("languages")
     data = tomllib.loads(folder.joinpath(f"{code}.toml").read_text(encoding="utf-8"))
     questions = dict(data["questions"])
-    contractions, related = questions.pop("contractions"), questions.pop("related")
+    contractions, related, spread = (questions.pop(name) for name in ("contractions", "related", "spread"))
     copula, noun, define = (questions.pop(name) for name in ("copula", "noun", "define"))
     guidance = dict(data["guidance"])
     own_language = guidance.pop("own_language")
@@ -98,6 +99,7 @@ def speech(code: str = "en") -> Speech:
         noun=noun,
         define=define,
         contractions=contractions,
+        spread=spread,
         small_talk={name: frozenset(listed) for name, listed in data["small_talk"].items()},
         relations=tuple(
             RelationWords(

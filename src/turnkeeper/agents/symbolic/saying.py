@@ -40,13 +40,13 @@ def in_words(found: FoundUnit) -> str:
     """What the unit says, as a sentence to the user. Who is "I" in a source is not the user."""
     unit = found.unit
     content = unit.content
-    content = _without_pronoun(content, unit.topic)
+    content = without_pronoun(content, unit.topic)
     if unit.condition and unit.condition.casefold() not in content.casefold():
         content = f"{content.rstrip('.')} ({unit.condition})"
     return sentence(said_back(content) if found.place == SESSION_PLACE else content)
 
 
-def _without_pronoun(content: str, topic: str) -> str:
+def without_pronoun(content: str, topic: str) -> str:
     """A sentence that begins with "it" says instead what it is about; it was clear only where it was said."""
     first, _, rest = content.partition(" ")
     words = speech().words

@@ -3,41 +3,53 @@
 import re
 from collections.abc import Sequence
 
+from turnkeeper.agents.symbolic.clause import Supposed, is_unsettled, other_value, speaks_of_kind, verdict_of
 from turnkeeper.agents.symbolic.inference import Chain, Triples
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.matching import Evidence
 from turnkeeper.agents.symbolic.question import Question, verb_forms
 from turnkeeper.agents.symbolic.saying import each_said, not_known
-from turnkeeper.agents.symbolic.words import is_negated, meaning, meanings_of, search_words, telling, words_of
+from turnkeeper.agents.symbolic.words import is_negated, meaning, search_words, telling, words_of
 from turnkeeper.model.recall import FoundUnit, UnitQuery
 from turnkeeper.model.unit import Relation
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
 
 MOST_WORDS = 14
+PER_KIND = 5
 
 
 async def decide(question: Question, evidence: Evidence, triples: Triples, memory: Memory) -> Solution:
-    """What is said of exactly this comes before what follows from its kind."""
-    denied = is_negated(question.rest)
-    said = [match.found for match in evidence.matches if match.cover == 1 and _in_order(question.words, match.found)]
-    for found in said:
-        if is_negated(found.unit.content) and not denied:
+    """What is said of exactly this comes before what follows from its kind, and the nearer kind before the farther."""
+    supposed = Supposed(question.opening, question.rest)
+    said = _said(supposed, [match.found for match in evidence.matches])
+    for verdict, found in said:
+        if not verdict:
             return _verdict(False, (found,))
-    if not denied and (chain := await _chain(question, triples)) is not None:
+    chain = None if supposed.is_denied else await _chain(question, triples)
+    if said and chain is None:
+        return _verdict(True, (said[0][1],))
+    of_kind = None if said else await _of_its_kind(question, supposed, triples, memory)
+    if of_kind is not None and (chain is None or len(of_kind[1]) <= len(chain.premises)):
+        return _verdict(*of_kind)
+    if chain is not None:
         return _verdict(True, chain.premises)
-    for found in said:
-        return _verdict(is_negated(found.unit.content) == denied, (found,))
-    if not denied and (turned := _turned_round(question, evidence)) is not None:
+    if not supposed.is_denied and (turned := _turned_round(question, evidence)) is not None:
         return _verdict(False, (turned,))
-    if (premises := await _of_its_kind(question, triples, memory)) is not None:
-        return _verdict(is_negated(premises[-1].unit.content) == denied, premises)
-    if not denied and (other := _other_value(question, evidence)) is not None:
-        return _verdict(False, (other,))
-    if not denied and (other := _other_number(question, evidence)) is not None:
-        lead = Statement(text=speech().replies["not_so_far"])
-        return Solution(status=SolveStatus.SUCCESS, statements=(lead, *each_said([other])), sources=(other,))
+    for match in evidence.matches:
+        if match.found.unit.slot and other_value(question, match.found):
+            return _verdict(False, (match.found,))
+    for match in evidence.matches:
+        if not supposed.is_denied and verdict_of(supposed, match.found, any_number=True):
+            lead = Statement(text=speech().replies["not_so_far"])
+            other = match.found
+            return Solution(status=SolveStatus.SUCCESS, statements=(lead, *each_said([other])), sources=(other,))
     return not_known(evidence.related(), question)
+
+
+def _said(supposed: Supposed, found: Sequence[FoundUnit]) -> list[tuple[bool, FoundUnit]]:
+    verdicts = [(verdict_of(supposed, each), each) for each in found]
+    return [(verdict, each) for verdict, each in verdicts if verdict is not None]
 
 
 def _verdict(verdict: bool, premises: tuple[FoundUnit, ...]) -> Solution:
@@ -50,15 +62,6 @@ def _verdict(verdict: bool, premises: tuple[FoundUnit, ...]) -> Solution:
     )
 
 
-def _in_order(wanted: Sequence[str], found: FoundUnit) -> bool:
-    """Whether the unit says these words in the order of the question: A uses B is not B uses A."""
-    said = [meaning(word) for word in words_of(found.unit.content)]
-    if not set(wanted) <= set(said):
-        said = [meaning(word) for word in words_of(f"{found.unit.topic} {found.unit.content}")]
-    places = iter(said)
-    return all(word in places for word in wanted)
-
-
 def _turned_round(question: Question, evidence: Evidence) -> FoundUnit | None:
     """A comparison that says the same the other way round: where A is more than B, B is not more than A."""
     asked = _sides(question.rest)
@@ -66,7 +69,8 @@ def _turned_round(question: Question, evidence: Evidence) -> FoundUnit | None:
         return None
     for match in evidence.matches:
         said = _sides(match.found.unit.content)
-        if match.cover < 1 or said is None or is_negated(match.found.unit.content):
+        text = match.found.unit.content
+        if match.cover < 1 or said is None or is_negated(text) or is_unsettled(text):
             continue
         (asked_more, asked_less), (said_more, said_less) = asked, said
         # How they are compared stands with the first of them: it is what both first sides share.
@@ -85,43 +89,25 @@ def _sides(text: str) -> tuple[set[str], set[str]] | None:
     return None
 
 
-def _other_value(question: Question, evidence: Evidence) -> FoundUnit | None:
-    """A unit that gives what has one value at a time another value than the question supposes."""
-    for match in evidence.matches:
-        slot = telling(match.found.unit.slot or "")
-        missing = [
-            word for word in question.words if word not in {meaning(w) for w in words_of(match.found.unit.content)}
-        ]
-        if slot and missing and set(slot) <= set(question.words) and not set(missing) & set(slot):
-            return match.found
-    return None
-
-
-def _other_number(question: Question, evidence: Evidence) -> FoundUnit | None:
-    """A unit that says all of it with another number."""
-    asked = [word for word in question.words if word[0].isdigit()]
-    for match in evidence.matches:
-        said = meanings_of(match.found.unit)
-        others = [word for word in question.words if word not in asked]
-        has_numbers = any(word[0].isdigit() for word in said)
-        if asked and others and has_numbers and said.isdisjoint(asked) and said.issuperset(others):
-            return match.found
-    return None
-
-
-async def _of_its_kind(question: Question, triples: Triples, memory: Memory) -> tuple[FoundUnit, ...] | None:
-    """What is said of a kind of the thing in question, with why it is one of that kind."""
+async def _of_its_kind(
+    question: Question, supposed: Supposed, triples: Triples, memory: Memory
+) -> tuple[bool, tuple[FoundUnit, ...]] | None:
+    """What is said of the nearest kind of the thing in question, with why it is one of that kind."""
     words = question.rest.split()[:MOST_WORDS]
+    nearest: tuple[bool, tuple[FoundUnit, ...]] | None = None
     for cut in range(1, len(words)):
         front, back = " ".join(words[:cut]), " ".join(words[cut:])
         if not telling(front) or not telling(back):
             continue
         for kind in await triples.related(front, Relation.INSTANCE_OF):
-            wanted = [*telling(kind.name), *telling(back)]
-            for found in await memory.search(UnitQuery(words=search_words(f"{kind.name} {back}"), limit=5)):
-                if meanings_of(found.unit).issuperset(wanted) and _in_order(wanted, found):
-                    return *kind.premises, found
-    return None
+            of_kind = supposed.about(front, kind.name)
+            if of_kind is None or (nearest is not None and len(nearest[1]) <= len(kind.premises)):
+                continue
+            found = await memory.search(UnitQuery(words=search_words(f"{kind.name} {back}"), limit=PER_KIND))
+            said = _said(of_kind, [each for each in found if speaks_of_kind(each.unit.content)])
+            for verdict, each in sorted(said, key=lambda one: one[0])[:1]:
+                nearest = verdict, (*kind.premises, each)
+    return nearest
 
 
 async def _chain(question: Question, triples: Triples) -> Chain | None:
