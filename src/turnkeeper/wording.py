@@ -20,6 +20,8 @@ MOST_CHARS = 20_000
 MOST_ASKED = 64
 LONGEST_KEY = 200
 
+WordsByPart = tuple[list[str], list[str], list[str]]
+
 # A vowel sign of an Indic or Thai word is no letter to Python, and yet the word goes on behind it.
 _SIGNS = "".join(chr(code) for code in range(0x300, 0x1000) if unicodedata.category(chr(code)).startswith("M"))
 _WORD = re.compile(rf"[^\W_]+(?:[{_SIGNS}]+[^\W_]*)*|[\u2600-\u27bf\U0001f300-\U0001faff]")
@@ -39,6 +41,14 @@ def weighed_words(unit: Unit) -> Mapping[str, int]:
         for word in words_of(text[:MOST_CHARS]):
             weights.setdefault(word, weight)
     return weights
+
+
+def words_by_part(unit: Unit) -> WordsByPart:
+    """The words of a unit, each in the best part that has it: its topic, what it says, and the rest."""
+    parts: dict[int, list[str]] = {IN_TOPIC: [], IN_CONTENT: [], IN_THE_REST: []}
+    for word, weight in weighed_words(unit).items():
+        parts[weight].append(word)
+    return parts[IN_TOPIC], parts[IN_CONTENT], parts[IN_THE_REST]
 
 
 def asked_words(words: Iterable[str]) -> list[str]:

@@ -57,7 +57,6 @@ TABLES = (
     "audit",
     "nodes",
     "units",
-    "unit_words",
     "knowledge_bases",
     "sources",
 )

@@ -32,8 +32,11 @@ ONLY_SQLITE = {
     "close_door",
     "complete_run",
     "insert_unit",
-    "insert_word",
+    "index_unit",
     "last_unit_no",
+    "place_in_search",
+    "units_by_no",
+    "unindex_unit",
     "newest_messages",
 }
 ONLY_POSTGRES = {

@@ -14,12 +14,9 @@ from turnkeeper.model.recall import SESSION_PLACE
 from turnkeeper.model.unit import KeptUnit, Unit, UnitStatus
 from turnkeeper.ports.units import UnitView
 from turnkeeper.stores.rows import Params, Row, json_text, micros, moment
-from turnkeeper.wording import bounded, weighed_words
+from turnkeeper.wording import WordsByPart, bounded, words_by_part
 
 _decode_unit = msgspec.json.Decoder(Unit).decode
-
-WordRow = tuple[int, str, int]
-"""Which of some units it is, counted from 1, a word of it, and what the word counts."""
 
 
 def unit_params(
@@ -69,8 +66,8 @@ def kept_unit_of(row: Row) -> KeptUnit:
     )
 
 
-def word_rows(units: Sequence[Unit]) -> list[WordRow]:
-    return [(nth, word, weight) for nth, unit in enumerate(units, 1) for word, weight in weighed_words(unit).items()]
+def words_of_units(units: Sequence[Unit]) -> list[WordsByPart]:
+    return [words_by_part(unit) for unit in units]
 
 
 def kept_keys(keys: Collection[str]) -> list[str]:

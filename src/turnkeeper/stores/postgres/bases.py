@@ -15,6 +15,7 @@ from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
 from turnkeeper.stores.postgres.units import add_units
 from turnkeeper.stores.rows import micros
+from turnkeeper.wording import WordsByPart
 
 
 class PostgresBases:
@@ -37,7 +38,6 @@ class PostgresBases:
             if base.parent_id is not None:
                 await tx.run(sql.copy_sources, params)
                 await tx.run(sql.copy_units, params)
-                await tx.run(sql.copy_words, params)
             await tx.run(sql.append_audit, entry_params(entry))
             return base
 
@@ -62,7 +62,7 @@ class PostgresBases:
         audit: AuditFacts,
     ) -> tuple[KnowledgeBase, Source]:
         # In a thread: the words of a long source take a while, and nobody else should wait for them.
-        words = await asyncio.to_thread(rows.word_rows, new.units)
+        words = await asyncio.to_thread(rows.words_of_units, new.units)
         added = await self._database.finish(
             self._audit.append(
                 audit, lambda entry: self._add_source(tenant, base_id, new, words, expected_revision, limits, entry)
@@ -76,7 +76,7 @@ class PostgresBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
-        words: Sequence[rows.WordRow],
+        words: Sequence[WordsByPart],
         expected_revision: int | None,
         limits: BaseLimits,
         entry: AuditEntry,
@@ -91,7 +91,7 @@ class PostgresBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
-        words: Sequence[rows.WordRow],
+        words: Sequence[WordsByPart],
         expected_revision: int | None,
         limits: BaseLimits,
     ) -> tuple[KnowledgeBase, Source]:

@@ -564,65 +564,47 @@ SELECT * FROM nodes
  ORDER BY id;
 
 -- name: insert_units
--- Numbered behind those that are in their place already. The lists of units are of equal length, and so are those of
--- their words, which tell their unit by its place in the list.
-WITH last AS (
-    SELECT COALESCE(MAX(no), 0) AS no FROM units WHERE tenant = :tenant AND place = :place
-), kept AS (
-    INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key,
-                       subject_key, object_key, data, kept_at)
-    SELECT :tenant, :place, u.nth + last.no, u.id, :since, 'committed', :turn, :run_id, u.source_id, u.scopes, u.hash,
-           u.slot_key, u.subject_key, u.object_key, u.data, :now
-      FROM last, unnest(:ids::text[], :source_ids::text[], :scopes::text[], :hashes::text[], :slot_keys::text[],
-                        :subject_keys::text[], :object_keys::text[], :datas::text[])
-                 WITH ORDINALITY AS u (id, source_id, scopes, hash, slot_key, subject_key, object_key, data, nth)
-)
-INSERT INTO unit_words (tenant, place, word, no, weight)
-SELECT :tenant, :place, w.word, w.nth + last.no, w.weight
-  FROM last, unnest(:words::text[], :word_nths::bigint[], :weights::smallint[]) AS w (word, nth, weight);
+-- Numbered behind those that are in their place already. The lists are of equal length.
+INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
+                   object_key, data, words, kept_at)
+SELECT :tenant, :place,
+       u.nth + (SELECT COALESCE(MAX(no), 0) FROM units WHERE tenant = :tenant AND place = :place),
+       u.id, :since, 'committed', :turn, :run_id, u.source_id, u.scopes, u.hash, u.slot_key, u.subject_key,
+       u.object_key, u.data, u.words::tsvector, :now
+  FROM unnest(:ids::text[], :source_ids::text[], :scopes::text[], :hashes::text[], :slot_keys::text[],
+              :subject_keys::text[], :object_keys::text[], :datas::text[], :words::text[])
+       WITH ORDINALITY AS u (id, source_id, scopes, hash, slot_key, subject_key, object_key, data, words, nth);
 
--- name: drop_words
--- Reads all words of the place: a session holds few units, and nothing else is ever taken out of the search.
-DELETE FROM unit_words
- WHERE tenant = :tenant AND place = :place
-   AND no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :place AND id = :id);
-
--- name: drop_words_of_session
-DELETE FROM unit_words WHERE tenant = :tenant AND place = :session_id;
+-- name: unindex_session
+UPDATE units SET words = NULL WHERE tenant = :tenant AND place = :session_id AND words IS NOT NULL;
 
 -- name: retire_unit
-UPDATE units SET status = :status, superseded_by = :by
+UPDATE units SET status = :status, superseded_by = :by, words = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
 
 -- name: search_units
--- Each place by itself, so that a large knowledge base does not crowd out the session; each content once, since two
--- sources of a base may state it. It is a FULL JOIN, whose halves without the other are then left out, so that words and
--- units of a place are read once each: any other join may compare all with all, which took seconds, as long as the
--- planner has no statistics. For the same reason a unit that was found is read again by where it lies in the table.
-WITH best AS (
-    SELECT p.name, p.nth, s.no, s.score, s.covered, s.at
-      FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
-           WITH ORDINALITY AS p (place, name, first, revision, nth)
-     CROSS JOIN LATERAL (
-           SELECT no, score, covered, at
-             FROM (SELECT no, score, covered, at,
-                          ROW_NUMBER() OVER (PARTITION BY hash ORDER BY score DESC, covered DESC, no DESC) AS nth
-                     FROM (SELECT no, SUM(weight) AS score, COUNT(*) AS covered FROM unit_words
-                            WHERE tenant = :tenant AND place = p.place AND word = ANY (:words::text[])
-                            GROUP BY no) f
-                     FULL JOIN (SELECT no, hash, ctid AS at FROM units
-                                 WHERE tenant = :tenant AND place = p.place AND status = 'committed'
-                                   AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
-                                   AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0) u USING (no)
-                    WHERE COALESCE(score, 0) > 0 AND COALESCE(hash, '') <> '') seen
-            WHERE nth = 1
-            ORDER BY score DESC, covered DESC, no DESC LIMIT :limit) s
-     ORDER BY s.score DESC, s.covered DESC, p.nth, s.no DESC LIMIT :limit
-)
-SELECT b.name, u.data, b.score
-  FROM best b
-  JOIN units u ON u.ctid = b.at
- ORDER BY b.score DESC, b.covered DESC, b.nth, b.no DESC;
+-- Each word that is asked for counts by the best part of the unit that has it; each content once, since two sources of a
+-- base may state it.
+SELECT s.name, s.data, s.score
+  FROM (SELECT p.name, p.nth, u.data, u.no, w.score, w.covered,
+               ROW_NUMBER() OVER (PARTITION BY p.nth, u.hash ORDER BY w.score DESC, w.covered DESC, u.no DESC) AS copy
+          FROM unnest(:places::text[], :names::text[], :firsts::bigint[], :revisions::bigint[])
+               WITH ORDINALITY AS p (place, name, first, revision, nth)
+         CROSS JOIN LATERAL (
+               SELECT data, hash, no, words FROM units
+                WHERE tenant = :tenant AND place = p.place AND status = 'committed'
+                  AND since BETWEEN p.first AND p.revision AND (until IS NULL OR until > p.revision)
+                  AND position(' ' || :scope::text || ' ' IN ' ' || scopes || ' ') > 0
+                  AND words @@ :match::text::tsquery) u
+         CROSS JOIN LATERAL (
+               SELECT SUM(CASE WHEN u.words @@ a.topic THEN :in_topic::int WHEN u.words @@ a.said THEN :in_content::int
+                               ELSE :in_the_rest::int END) AS score,
+                      COUNT(*) AS covered
+                 FROM unnest(:topics::text[]::tsquery[], :saids::text[]::tsquery[], :anywhere::text[]::tsquery[])
+                      AS a (topic, said, anywhere)
+                WHERE u.words @@ a.anywhere) w) s
+ WHERE s.copy = 1
+ ORDER BY s.score DESC, s.covered DESC, s.nth, s.no DESC LIMIT :limit;
 
 -- name: open_door
 -- For this transaction alone; says so for the house, not for a tenant.
@@ -637,7 +619,8 @@ SELECT * FROM knowledge_bases WHERE tenant = :tenant AND id = :id FOR UPDATE;
 
 -- name: forget_unit
 -- Nothing of what it said is left, whatever had become of it.
-UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
+                 words = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id;
 
 -- name: get_unit
@@ -773,19 +756,11 @@ SELECT tenant, :id, id, name, kind, hash, content, units, :revision, added_at FR
  WHERE tenant = :tenant AND base_id = :parent_id AND until IS NULL;
 
 -- name: copy_units
--- With their numbers, by which their words are told as well.
 INSERT INTO units (tenant, place, no, id, since, status, source_id, scopes, hash, slot_key, subject_key, object_key,
-                   data, kept_at)
-SELECT tenant, :id, no, id, :revision, status, source_id, scopes, hash, slot_key, subject_key, object_key, data,
+                   data, words, kept_at)
+SELECT tenant, :id, no, id, :revision, status, source_id, scopes, hash, slot_key, subject_key, object_key, data, words,
        :created_at FROM units
  WHERE tenant = :tenant AND place = :parent_id AND until IS NULL AND status = 'committed';
-
--- name: copy_words
--- IS TRUE keeps the planner from a join: the numbers are read once, and every word is held against them.
-INSERT INTO unit_words (tenant, place, word, no, weight)
-SELECT w.tenant, :id, w.word, w.no, w.weight FROM unit_words w
- WHERE w.tenant = :tenant AND w.place = :parent_id
-   AND (w.no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :id)) IS TRUE;
 
 -- name: end_source
 UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;

@@ -406,7 +406,7 @@ class PostgresRuns:
             advanced = await tx.one(sql.reset_session, place | {"expected_revision": expected_revision})
             if advanced is None:
                 raise SessionMoved(session_id, expected_revision=expected_revision)
-            await tx.run(sql.drop_words_of_session, place)
+            await tx.run(sql.unindex_session, place)
             epoch = Epoch(number=advanced["epoch"], started_at=at, first_seq=advanced["epoch_first_seq"])
             await tx.run(
                 sql.append_epoch,

@@ -208,7 +208,8 @@ CREATE TABLE nodes (
 );
 
 -- What is known in one place: a session, or a knowledge base. `since` is the epoch of the session, or the revision of
--- the base that brought the unit; `until` is the revision that took it out. A forgotten unit has no data.
+-- the base that brought the unit; `until` is the revision that took it out. A forgotten unit has no data. `words` are those
+-- of a committed unit, as `turnkeeper.wording` prepares them: A in its topic, B in what it says, C elsewhere.
 CREATE TABLE units (
     tenant        TEXT COLLATE "C" NOT NULL,
     place         TEXT COLLATE "C" NOT NULL,
@@ -227,6 +228,7 @@ CREATE TABLE units (
     subject_key   TEXT COLLATE "C",
     object_key    TEXT COLLATE "C",
     data          TEXT,
+    words         TSVECTOR,
     kept_at       BIGINT           NOT NULL,
     PRIMARY KEY (tenant, place, no)
 );
@@ -237,16 +239,6 @@ CREATE INDEX units_by_hash ON units (tenant, place, hash) WHERE status = 'commit
 CREATE INDEX units_by_slot ON units (tenant, place, slot_key) WHERE slot_key IS NOT NULL;
 CREATE INDEX units_by_subject ON units (tenant, place, subject_key) WHERE subject_key IS NOT NULL;
 CREATE INDEX units_by_object ON units (tenant, place, object_key) WHERE object_key IS NOT NULL;
-
--- The words by which committed units are found, as `turnkeeper.wording` prepares them, and what each counts.
-CREATE TABLE unit_words (
-    tenant TEXT COLLATE "C" NOT NULL,
-    place  TEXT COLLATE "C" NOT NULL,
-    word   TEXT COLLATE "C" NOT NULL,
-    no     BIGINT           NOT NULL,
-    weight SMALLINT         NOT NULL,
-    PRIMARY KEY (tenant, place, word, no) INCLUDE (weight)
-);
 
 CREATE TABLE knowledge_bases (
     tenant     TEXT COLLATE "C" NOT NULL,

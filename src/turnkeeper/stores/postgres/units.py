@@ -11,7 +11,7 @@ from turnkeeper.ports.units import KnownUnits, UnitView
 from turnkeeper.stores import units as rows
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.rows import micros
-from turnkeeper.wording import asked_words
+from turnkeeper.wording import IN_CONTENT, IN_THE_REST, IN_TOPIC, WordsByPart, asked_words
 
 
 class PostgresUnits:
@@ -21,14 +21,22 @@ class PostgresUnits:
     async def search(
         self, view: UnitView, words: Sequence[str], *, scope: PhaseScope, limit: int
     ) -> Sequence[FoundUnit]:
-        sights = list(rows.sights_of(view))
+        sights, lexemes = list(rows.sights_of(view)), [_quoted(word) for word in asked_words(words)]
+        if not lexemes:
+            return ()
         asked = {
             "tenant": view.tenant,
             "places": [sight.place for sight in sights],
             "names": [sight.name for sight in sights],
             "firsts": [sight.first for sight in sights],
             "revisions": [sight.revision for sight in sights],
-            "words": asked_words(words),
+            "match": " | ".join(lexemes),
+            "topics": [f"{lexeme}:A" for lexeme in lexemes],
+            "saids": [f"{lexeme}:B" for lexeme in lexemes],
+            "anywhere": lexemes,
+            "in_topic": IN_TOPIC,
+            "in_content": IN_CONTENT,
+            "in_the_rest": IN_THE_REST,
             "scope": scope.value,
             "limit": limit,
         }
@@ -100,7 +108,6 @@ async def change_units(
         await _retire(tx, tenant, session_id, old, UnitStatus.PUSHED_OUT)
     for old in changes.forgotten:
         forgotten = {"tenant": tenant, "place": session_id, "id": old}
-        await tx.run(sql.drop_words, forgotten)
         await tx.run(sql.forget_unit, forgotten)
 
 
@@ -114,7 +121,7 @@ async def add_units(
     at: datetime,
     turn: int | None = None,
     run_id: RunId | None = None,
-    words: Sequence[rows.WordRow] | None = None,
+    words: Sequence[WordsByPart] | None = None,
 ) -> None:
     """`words` are those of the units, where they are many and were prepared before."""
     if not units:
@@ -131,12 +138,7 @@ async def add_units(
         "datas": "data",
     }
     lists = {name: [each[column] for each in params] for name, column in columns.items()}
-    words = words or rows.word_rows(units)
-    lists |= {
-        "words": [word for _, word, _ in words],
-        "word_nths": [nth for nth, _, _ in words],
-        "weights": [weight for _, _, weight in words],
-    }
+    lists["words"] = [_searchable(parts) for parts in words or rows.words_of_units(units)]
     fixed = {"tenant": tenant, "place": place, "since": since, "turn": turn, "run_id": run_id, "now": micros(at)}
     await tx.run(sql.insert_units, lists | fixed)
 
@@ -145,8 +147,16 @@ async def _retire(
     tx: Tx, tenant: TenantId, place: str, id: UnitId, status: UnitStatus, by: UnitId | None = None
 ) -> None:
     params = {"tenant": tenant, "place": place, "id": id, "status": status.value, "by": by}
-    await tx.run(sql.drop_words, params)
     await tx.run(sql.retire_unit, params)
+
+
+def _searchable(parts: WordsByPart) -> str:
+    """Words as a tsvector is written. Where a word stands does not count, so that all stand at 1."""
+    return " ".join(f"{_quoted(word)}:1{part}" for part, words in zip("ABC", parts, strict=True) for word in words)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _found(found: Sequence[Row], place: str) -> Sequence[FoundUnit]:

@@ -14,7 +14,8 @@ from turnkeeper.stores import units as rows
 from turnkeeper.stores.rows import json_text, micros
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
-from turnkeeper.stores.sqlite.units import add_units
+from turnkeeper.stores.sqlite.units import add_units, index_copies
+from turnkeeper.wording import WordsByPart
 
 
 class SqliteBases:
@@ -34,7 +35,7 @@ class SqliteBases:
         if base.parent_id is not None:
             tx.execute(sql.copy_sources, params)
             tx.execute(sql.copy_units, params)
-            tx.execute(sql.copy_words, params)
+            index_copies(tx, base.tenant, base.id)
         self._audit.append(tx, audit)
         return base
 
@@ -59,7 +60,7 @@ class SqliteBases:
         audit: AuditFacts,
     ) -> tuple[KnowledgeBase, Source]:
         # In a thread: the words of a long source take a while, and nobody else should wait for them.
-        words = await asyncio.to_thread(rows.word_rows, new.units)
+        words = await asyncio.to_thread(rows.words_of_units, new.units)
         return await self._database.write(
             "add_source", lambda tx: self._add_source(tx, tenant, base_id, new, words, expected_revision, limits, audit)
         )
@@ -70,7 +71,7 @@ class SqliteBases:
         tenant: TenantId,
         base_id: KnowledgeBaseId,
         new: NewSource,
-        words: Sequence[rows.WordRow],
+        words: Sequence[WordsByPart],
         expected_revision: int | None,
         limits: BaseLimits,
         audit: AuditFacts,

@@ -328,29 +328,32 @@ SELECT COALESCE(MAX(no), 0) AS no FROM units WHERE tenant = :tenant AND place = 
 
 -- name: insert_unit
 INSERT INTO units (tenant, place, no, id, since, status, turn, run_id, source_id, scopes, hash, slot_key, subject_key,
-                   object_key, data, kept_at)
+                   object_key, data, search_row, kept_at)
 VALUES (:tenant, :place, :no, :id, :since, 'committed', :turn, :run_id, :source_id, :scopes, :hash, :slot_key,
-        :subject_key, :object_key, :data, :now);
+        :subject_key, :object_key, :data, :search_row, :now);
 
--- name: insert_word
-INSERT INTO unit_words (tenant, place, word, no, weight) VALUES (:tenant, :place, :word, :no, :weight);
+-- name: index_unit
+INSERT INTO unit_search (tenant, place, no, topic, said, more) VALUES (:tenant, :place, :no, :topic, :said, :more);
 
--- name: drop_words
--- Reads all words of the place: a session holds few units, and nothing else is ever taken out of the search.
-DELETE FROM unit_words
- WHERE tenant = :tenant AND place = :place
-   AND no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :place AND id = :id);
+-- name: unindex_unit
+DELETE FROM unit_search
+ WHERE rowid = (SELECT search_row FROM units WHERE tenant = :tenant AND place = :place AND id = :id);
 
--- name: drop_words_of_session
-DELETE FROM unit_words WHERE tenant = :tenant AND place = :session_id;
+-- name: unindex_session
+DELETE FROM unit_search
+ WHERE rowid IN (SELECT search_row FROM units WHERE tenant = :tenant AND place = :session_id);
+
+-- name: place_in_search
+UPDATE units SET search_row = :search_row WHERE tenant = :tenant AND place = :place AND no = :no;
 
 -- name: retire_unit
-UPDATE units SET status = :status, superseded_by = :by
+UPDATE units SET status = :status, superseded_by = :by, search_row = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id AND status = 'committed';
 
 -- name: forget_unit
 -- Nothing of what it said is left, whatever had become of it.
-UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL
+UPDATE units SET status = 'forgotten', data = NULL, hash = '', slot_key = NULL, subject_key = NULL, object_key = NULL,
+                 search_row = NULL
  WHERE tenant = :tenant AND place = :place AND id = :id;
 
 -- name: get_unit
@@ -362,26 +365,17 @@ SELECT * FROM units
  ORDER BY no LIMIT :limit;
 
 -- name: search_units
--- Each place by itself, so that a large knowledge base does not crowd out the session; each content once, since two
--- sources of a base may state it.
-WITH found AS (
-    SELECT no, SUM(weight) AS score, COUNT(*) AS covered FROM unit_words
-     WHERE tenant = :tenant AND place = :place AND word IN (SELECT value FROM json_each(:words))
-     GROUP BY no
-), seen AS (
-    SELECT f.no, f.score, f.covered,
-           ROW_NUMBER() OVER (PARTITION BY u.hash ORDER BY f.score DESC, f.covered DESC, f.no DESC) AS nth
-      FROM found f CROSS JOIN units u
-     WHERE u.tenant = :tenant AND u.place = :place AND u.no = f.no AND u.status = 'committed'
-       AND u.since BETWEEN :first AND :revision AND (u.until IS NULL OR u.until > :revision)
-       AND instr(' ' || u.scopes || ' ', ' ' || :scope || ' ')
-), best AS (
-    SELECT no, score, covered FROM seen WHERE nth = 1 ORDER BY score DESC, covered DESC, no DESC LIMIT :limit
-)
-SELECT u.data, b.score, b.covered
-  FROM best b CROSS JOIN units u
- WHERE u.tenant = :tenant AND u.place = :place AND u.no = b.no
- ORDER BY b.score DESC, b.covered DESC, b.no DESC;
+-- The words lead, and what is found of them is looked up one by one.
+SELECT u.no, u.hash, unit_search.topic, unit_search.said, unit_search.more
+  FROM unit_search CROSS JOIN units u
+ WHERE unit_search MATCH :match
+   AND u.tenant = :tenant AND u.place = :place AND u.no = unit_search.no AND u.search_row = unit_search.rowid
+   AND u.status = 'committed' AND u.since BETWEEN :first AND :revision AND (u.until IS NULL OR u.until > :revision)
+   AND instr(' ' || u.scopes || ' ', ' ' || :scope || ' ');
+
+-- name: units_by_no
+SELECT no, data FROM units
+ WHERE tenant = :tenant AND place = :place AND no IN (SELECT value FROM json_each(:nos));
 
 -- name: guiding_units
 -- Few units guide. Left to itself the planner would walk over all of a place. Each content once, its newest unit.
@@ -513,18 +507,11 @@ SELECT tenant, :id, id, name, kind, hash, content, units, :revision, added_at FR
  WHERE tenant = :tenant AND base_id = :parent_id AND until IS NULL;
 
 -- name: copy_units
--- With their numbers, by which their words are told as well.
 INSERT INTO units (tenant, place, no, id, since, status, source_id, scopes, hash, slot_key, subject_key, object_key,
                    data, kept_at)
 SELECT tenant, :id, no, id, :revision, status, source_id, scopes, hash, slot_key, subject_key, object_key, data,
        :created_at FROM units
  WHERE tenant = :tenant AND place = :parent_id AND until IS NULL AND status = 'committed';
-
--- name: copy_words
-INSERT INTO unit_words (tenant, place, word, no, weight)
-SELECT w.tenant, :id, w.word, w.no, w.weight FROM unit_words w
- WHERE w.tenant = :tenant AND w.place = :parent_id
-   AND w.no IN (SELECT no FROM units WHERE tenant = :tenant AND place = :id);
 
 -- name: end_source
 UPDATE sources SET until = :revision WHERE tenant = :tenant AND base_id = :base_id AND id = :id;

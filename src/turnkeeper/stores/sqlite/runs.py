@@ -339,7 +339,7 @@ class SqliteRuns:
         advanced = tx.execute(sql.reset_session, place | {"expected_revision": expected_revision}).fetchall()
         if not advanced:
             raise SessionMoved(session_id, expected_revision=expected_revision)
-        tx.execute(sql.drop_words_of_session, place)
+        tx.execute(sql.unindex_session, place)
         epoch = Epoch(number=advanced[0]["epoch"], started_at=at, first_seq=advanced[0]["epoch_first_seq"])
         tx.execute(
             sql.append_epoch,

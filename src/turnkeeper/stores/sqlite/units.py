@@ -1,7 +1,9 @@
 """Units in a SQLite file: what a session or a knowledge base knows, and finding it again."""
 
+import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from turnkeeper.errors import UnitNotFound
 from turnkeeper.model.ids import RunId, SessionId, TenantId, UnitId
@@ -11,7 +13,7 @@ from turnkeeper.ports.units import KnownUnits, UnitView
 from turnkeeper.stores import units as rows
 from turnkeeper.stores.rows import json_text
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
-from turnkeeper.wording import asked_words
+from turnkeeper.wording import IN_CONTENT, IN_THE_REST, IN_TOPIC, WordsByPart, asked_words, words_by_part
 
 
 class SqliteUnits:
@@ -21,14 +23,21 @@ class SqliteUnits:
     async def search(
         self, view: UnitView, words: Sequence[str], *, scope: PhaseScope, limit: int
     ) -> Sequence[FoundUnit]:
-        asked = {"words": json_text(asked_words(words)), "scope": scope.value, "limit": limit}
-        found: list[tuple[str, int, int, str]] = []
-        for sight in rows.sights_of(view):
-            place = sight.params(view.tenant) | asked
-            found += [(*row, sight.name) for row in self._database.read_values(sql.search_units, place)]
+        asked = asked_words(words)
+        found: list[tuple[int, int, FoundUnit]] = []
+        for sight in rows.sights_of(view) if asked else ():
+            codes = _codes(view.tenant, sight.place, asked)
+            params = sight.params(view.tenant) | {"match": " OR ".join(codes), "scope": scope.value}
+            best = _best(self._database.read_values(sql.search_units, params), codes)[:limit]
+            # What the best of them say is read by itself: many may match, and few are wanted.
+            nos = params | {"nos": json_text([no for _, _, no in best])}
+            said = dict(self._database.read_values(sql.units_by_no, nos))
+            found += [
+                (score, covered, FoundUnit(unit=rows.unit_of(said[no]), place=sight.name, score=score))
+                for score, covered, no in best
+            ]
         # Sorting keeps the order of what is alike: the session first, and in each place the newest.
-        best = sorted(found, key=lambda row: (-row[1], -row[2]))[:limit]
-        return [FoundUnit(unit=rows.unit_of(data), place=name, score=score) for data, score, _, name in best]
+        return [unit for _, _, unit in sorted(found, key=lambda each: (-each[0], -each[1]))[:limit]]
 
     async def guidance(self, view: UnitView, scope: PhaseScope, *, limit: int) -> Sequence[FoundUnit]:
         found: list[FoundUnit] = []
@@ -99,7 +108,7 @@ def change_units(
         _retire(tx, tenant, session_id, old, UnitStatus.PUSHED_OUT)
     for old in changes.forgotten:
         forgotten = {"tenant": tenant, "place": session_id, "id": old}
-        tx.execute(sql.drop_words, forgotten)
+        tx.execute(sql.unindex_unit, forgotten)
         tx.execute(sql.forget_unit, forgotten)
 
 
@@ -113,25 +122,55 @@ def add_units(
     at: datetime,
     turn: int | None = None,
     run_id: RunId | None = None,
-    words: Sequence[rows.WordRow] | None = None,
+    words: Sequence[WordsByPart] | None = None,
 ) -> None:
     """`words` are those of the units, where they are many and were prepared before."""
     if not units:
         return
     last = tx.execute(sql.last_unit_no, {"tenant": tenant, "place": place}).fetchone()["no"]
-    for no, unit in enumerate(units, last + 1):
+    for no, (unit, parts) in enumerate(zip(units, words or rows.words_of_units(units), strict=True), last + 1):
         params = rows.unit_params(tenant, place, unit, no=no, since=since, at=at, turn=turn, run_id=run_id)
-        tx.execute(sql.insert_unit, params)
-    counted = (
-        {"tenant": tenant, "place": place, "word": word, "no": last + nth, "weight": weight}
-        for nth, word, weight in words or rows.word_rows(units)
-    )
-    tx.executemany(sql.insert_word, counted)
+        tx.execute(sql.insert_unit, params | {"search_row": _index(tx, tenant, place, no, parts)})
+
+
+def index_copies(tx: Tx, tenant: TenantId, place: str) -> None:
+    """Make units that were copied into a place findable there: the codes of their words belong to one place."""
+    copied = {"tenant": tenant, "place": place, "after": 0, "limit": -1}
+    for row in tx.execute(sql.units_of_base, copied).fetchall():
+        search_row = _index(tx, tenant, place, row["no"], words_by_part(rows.unit_of(row["data"])))
+        tx.execute(sql.place_in_search, {"tenant": tenant, "place": place, "no": row["no"], "search_row": search_row})
+
+
+def _index(tx: Tx, tenant: TenantId, place: str, no: int, parts: WordsByPart) -> int | None:
+    topic, said, more = (" ".join(_codes(tenant, place, words)) for words in parts)
+    params = {"tenant": tenant, "place": place, "no": no, "topic": topic, "said": said, "more": more}
+    return tx.execute(sql.index_unit, params).lastrowid
+
+
+def _codes(tenant: TenantId, place: str, words: Sequence[str]) -> list[str]:
+    """What stands for words in the search of one place: of one length, and to nobody else the same."""
+    key = hashlib.blake2b(f"{tenant}\x1f{place}".encode(), digest_size=32).digest()
+    return [hashlib.blake2b(word.encode(), key=key, digest_size=8).hexdigest() for word in words]
+
+
+def _best(matches: Sequence[tuple[Any, ...]], codes: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Score, words covered and number of each content, best first, and the newest first of those that are alike."""
+    best: dict[str, tuple[int, int, int]] = {}
+    for no, hash, topic, said, more in matches:
+        counts = [
+            IN_TOPIC if code in topic else IN_CONTENT if code in said else IN_THE_REST
+            for code in codes
+            if code in topic or code in said or code in more
+        ]
+        rank = (sum(counts), len(counts), no)
+        if hash not in best or rank > best[hash]:
+            best[hash] = rank
+    return sorted(best.values(), reverse=True)
 
 
 def _retire(tx: Tx, tenant: TenantId, place: str, id: UnitId, status: UnitStatus, by: UnitId | None = None) -> None:
     params = {"tenant": tenant, "place": place, "id": id, "status": status.value, "by": by}
-    tx.execute(sql.drop_words, params)
+    tx.execute(sql.unindex_unit, params)
     tx.execute(sql.retire_unit, params)
 
 

@@ -27,6 +27,7 @@ CREATE TABLE units (
     subject_key   TEXT,
     object_key    TEXT,
     data          TEXT,
+    search_row    INTEGER,
     kept_at       INTEGER NOT NULL,
     PRIMARY KEY (tenant, place, no)
 ) STRICT, WITHOUT ROWID;
@@ -38,15 +39,13 @@ CREATE INDEX units_by_slot ON units (tenant, place, slot_key) WHERE slot_key IS 
 CREATE INDEX units_by_subject ON units (tenant, place, subject_key) WHERE subject_key IS NOT NULL;
 CREATE INDEX units_by_object ON units (tenant, place, object_key) WHERE object_key IS NOT NULL;
 
--- The words by which committed units are found, as `turnkeeper.wording` prepares them, and what each counts.
-CREATE TABLE unit_words (
-    tenant TEXT    NOT NULL,
-    place  TEXT    NOT NULL,
-    word   TEXT    NOT NULL,
-    no     INTEGER NOT NULL,
-    weight INTEGER NOT NULL,
-    PRIMARY KEY (tenant, place, word, no)
-) STRICT, WITHOUT ROWID;
+-- The words of committed units, as `turnkeeper.wording` prepares them. They stand here as codes that are made for one
+-- tenant and one place: a search finds nothing else and reads nothing else, and what is left of a word that was deleted
+-- tells nobody what it was.
+CREATE VIRTUAL TABLE unit_search USING fts5 (
+    tenant UNINDEXED, place UNINDEXED, no UNINDEXED, topic, said, more,
+    tokenize = 'unicode61', detail = 'column'
+);
 
 CREATE TABLE knowledge_bases (
     tenant     TEXT    NOT NULL,
