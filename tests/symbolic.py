@@ -222,7 +222,7 @@ def descriptor(id: str, kind: str, **more: Any) -> PluginDescriptor:
 
 
 class Detector:
-    def __init__(self, id: str, result: Detection | Exception, **more: Any) -> None:
+    def __init__(self, id: str, result: Detection | BaseException, **more: Any) -> None:
         self.descriptor = descriptor(id, PluginKind.SEED_DETECTOR, **more)
         self.result, self.calls = result, 0
 
@@ -232,7 +232,7 @@ class Detector:
 
 
 class Knowledge:
-    def __init__(self, id: str, result: Retrieval | Exception, *, deaf: bool = False, **more: Any) -> None:
+    def __init__(self, id: str, result: Retrieval | BaseException, *, deaf: bool = False, **more: Any) -> None:
         self.descriptor = descriptor(id, PluginKind.KNOWLEDGE, **more)
         self.result, self.deaf = result, deaf
         self.seen: list[tuple[Seed, tuple[Unit, ...]]] = []
@@ -251,7 +251,7 @@ class Knowledge:
 class Solver:
     """Answers the same always, after so many calls of a model."""
 
-    def __init__(self, id: str, result: Solution | Exception, *, model_calls: int = 0, **more: Any) -> None:
+    def __init__(self, id: str, result: Solution | BaseException, *, model_calls: int = 0, **more: Any) -> None:
         self.descriptor = descriptor(id, PluginKind.GOAL_SOLVER, **more)
         self.result, self.model_calls = result, model_calls
         self.tasks: list[Task] = []
@@ -264,7 +264,7 @@ class Solver:
 
 
 class Judge:
-    def __init__(self, id: str, *verdicts: Judgement | Exception, **more: Any) -> None:
+    def __init__(self, id: str, *verdicts: Judgement | BaseException, **more: Any) -> None:
         self.descriptor = descriptor(id, PluginKind.VALIDATOR, **more)
         self.verdicts = list(verdicts)
 
@@ -273,7 +273,7 @@ class Judge:
 
 
 class ScriptedPlanner:
-    def __init__(self, id: str, result: Plan | Exception, **more: Any) -> None:
+    def __init__(self, id: str, result: Plan | BaseException, **more: Any) -> None:
         self.descriptor = descriptor(id, PluginKind.PLANNER, **more)
         self.result = result
         self.requests: list[PlanRequest] = []
@@ -294,7 +294,7 @@ def no_idea(text: str = "No idea.") -> Solution:
 T = TypeVar("T")
 
 
-def _given(result: T | Exception) -> T:
-    if isinstance(result, Exception):
+def _given(result: T | BaseException) -> T:
+    if isinstance(result, BaseException):
         raise result
     return result

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.symbolic import (
@@ -757,3 +760,185 @@ def test_a_solution_cannot_rest_on_what_it_does_not_have() -> None:
         Solution(status=SolveStatus.SUCCESS)
     with pytest.raises(ValueError, match="names questions"):
         Solution(status=SolveStatus.NEEDS_DECOMPOSITION)
+
+
+# --- plugins that misbehave
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError(), SystemExit(1), KeyboardInterrupt()])
+@pytest.mark.parametrize("asked", ["What is the port?", "What is the port? What is the colour?"])
+async def test_whatever_a_plugin_raises_the_next_one_is_tried(raised: BaseException, asked: str) -> None:
+    talk = Talk(plugins=[Solver("gs-broken", raised), Solver("gs-sound", answer("So."))], only=True)
+
+    told = await talk.say(asked)
+
+    assert told.text.startswith("So.")
+    assert ("gs-broken", "error") in told.executions()
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError(), SystemExit(1), KeyboardInterrupt()])
+async def test_whatever_a_listener_raises_the_turn_goes_on(raised: BaseException) -> None:
+    class Leaving(Knowledge):
+        async def heard(self, event: KnowledgeEvent) -> None:
+            raise raised
+
+    talk = Talk(plugins=[Leaving("kb-leaving", TOO_LITTLE)], extractor=ScriptedExtractor().knows(PORT))
+
+    told = await talk.say("The port is 80.")
+
+    assert told.notes.warnings == {"knowledge_plugin_not_told": {"plugins": ["kb-leaving"]}}
+
+
+async def test_all_who_do_not_listen_are_left_after_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    listening = 0
+
+    class Endless(Knowledge):
+        async def heard(self, event: KnowledgeEvent) -> None:
+            nonlocal listening
+            listening += 1
+            if listening == 3:
+                everybody.set()
+            await everybody.wait()
+
+    everybody = asyncio.Event()
+    monkeypatch.setattr("turnkeeper.agents.symbolic.agent.HEARING_SECONDS", 5.0)
+    plugins = [Endless(f"kb-{number}", TOO_LITTLE) for number in range(3)]
+
+    told = await Talk(plugins=[*plugins], extractor=ScriptedExtractor().knows(PORT)).say("The port is 80.")
+
+    # Each waits for the others, so nobody ends unless they are told at once.
+    assert told.notes.warnings == {}
+
+
+class Raw:
+    """A plugin of any kind that gives back what its types forbid."""
+
+    def __init__(self, id: str, kind: PluginKind, make: Callable[[], object]) -> None:
+        self.descriptor = descriptor(id, kind)
+        self._make = make
+
+    async def _give(self, *given: object) -> Any:
+        return self._make()
+
+    plan = detect = retrieve = solve = judge = _give
+
+    async def heard(self, event: KnowledgeEvent) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("kind", "nonsense"),
+    [
+        (PluginKind.PLANNER, lambda: Plan(knowledge=5)),  # type: ignore[arg-type]
+        (PluginKind.PLANNER, lambda: Plan(solvers="gs-symbolic")),  # type: ignore[arg-type]
+        (PluginKind.PLANNER, lambda: None),
+        (PluginKind.SEED_DETECTOR, lambda: Detection(asked=(None,))),  # type: ignore[arg-type]
+        (PluginKind.SEED_DETECTOR, lambda: Detection(asked="What?")),  # type: ignore[arg-type]
+        (PluginKind.SEED_DETECTOR, lambda: Detection(asked=("What\x00?",))),
+        (PluginKind.SEED_DETECTOR, lambda: Detection(units=("The port is 80.",))),  # type: ignore[arg-type]
+        (PluginKind.SEED_DETECTOR, lambda: Detection(units=(replace(PORT, claim="\x00"),))),
+        (PluginKind.SEED_DETECTOR, lambda: Detection(status="perhaps")),  # type: ignore[arg-type]
+        (PluginKind.KNOWLEDGE, lambda: Retrieval(status="perhaps")),  # type: ignore[arg-type]
+        (PluginKind.KNOWLEDGE, lambda: Retrieval(status=RetrievalStatus.SUCCESS, evidence=(PORT,))),  # type: ignore[arg-type]
+        (PluginKind.GOAL_SOLVER, lambda: Solution(status="perhaps", statements=(Statement(text="So."),))),  # type: ignore[arg-type]
+        (PluginKind.GOAL_SOLVER, lambda: answer(None)),  # type: ignore[arg-type]
+        (PluginKind.GOAL_SOLVER, lambda: answer("\ud800")),
+        (PluginKind.GOAL_SOLVER, lambda: "So."),
+        (PluginKind.VALIDATOR, lambda: Judgement(accepted="no")),  # type: ignore[arg-type]
+        (PluginKind.VALIDATOR, lambda: True),
+    ],
+)
+async def test_nonsense_is_a_failure_of_the_plugin_that_gives_it(
+    kind: PluginKind, nonsense: Callable[[], object]
+) -> None:
+    raw = Raw("a-raw", kind, nonsense)
+    talk = Talk(plugins=[raw, Judge("val-sound", ACCEPTED)], known=[PORT], preferred=pinned(kind, "a-raw"))
+
+    told = await talk.say("What is the port?")
+
+    assert told.text == "The port is 80 [1]."
+    assert ("a-raw", "error") in told.executions()
+
+
+@pytest.mark.parametrize("status", ["success", "no-context"])
+def test_a_status_may_be_given_as_a_plain_word(status: str) -> None:
+    solution = Solution(status=status, statements=[Statement(text="So.")])  # type: ignore[arg-type]
+
+    assert (solution.status, solution.statements) == (SolveStatus(status), (Statement(text="So."),))
+    assert solution.status is SolveStatus(status)
+
+
+async def test_a_plugin_that_failed_is_logged_with_its_run(caplog: pytest.LogCaptureFixture) -> None:
+    await Talk(plugins=[Solver("gs-broken", broken())]).say("What is the port?")
+
+    (record,) = [vars(each) for each in caplog.records if each.message == "plugin failed"]
+    assert (record["plugin"], record["run_id"], record["kind"]) == ("gs-broken", "run_1", "RuntimeError")
+
+
+# --- too much, and too little
+
+
+async def test_a_question_is_taken_apart_into_so_many_and_the_others_are_named() -> None:
+    class Splitting(Solver):
+        async def solve(self, task: Task, call: PluginCall) -> Solution:
+            if call.depth == 0:
+                questions = tuple(f"Part {number}?" for number in range(40))
+                return Solution(status=SolveStatus.NEEDS_DECOMPOSITION, questions=questions)
+            return answer("So.")
+
+    told = await Talk(plugins=[Splitting("gs-splitting", answer(""))], only=True).say("All?")
+
+    assert len(told.document["groups"]) == 16
+    assert told.notes.warnings == {"questions_left_out": {"asked": 40, "answered": 16}}
+    assert "the first 16 of your 40 questions" in told.text
+
+
+async def test_a_compound_question_has_so_many_parts_and_no_more() -> None:
+    told = await Talk().say(" and ".join(f"who is person{number}" for number in range(20)) + "?")
+
+    assert len(told.document["groups"]) == 16
+    assert told.notes.warnings == {"questions_left_out": {"asked": 20, "answered": 16}}
+
+
+async def test_of_a_huge_answer_the_explanation_keeps_the_first_groups_and_counts_the_others() -> None:
+    talk = Talk(plugins=[Solver("gs-long", answer("So. " * 5_000))], only=True)
+
+    told = await talk.say("A? B? C? D? E?")
+
+    assert [group["question"] for group in told.document["groups"]] == ["A?", "B?", "C?"]
+    assert told.document["groups_left_out"] == 2
+    assert len(msgspec.json.encode(told.document)) <= 65_536
+
+
+async def test_a_missing_answer_says_that_no_model_calls_were_left() -> None:
+    greedy = Solver("gs-greedy", answer("Expensive."), uses_model=True, most_model_calls=3)
+    talk = Talk(plugins=[greedy], limits=BudgetLimits(model_calls=2))
+
+    told = await talk.say("What is the port?")
+
+    assert told.notes.warnings == {"budget_exhausted": {"plugins": ["gs-greedy"]}}
+    assert "No model was asked" in told.text
+    assert told.notes.status == "no-context"
+
+
+async def test_two_questions_with_one_answer_have_it_each() -> None:
+    told = await Talk(plugins=[Solver("gs-lost", no_idea())], only=True).say("What is A? What is B?")
+
+    assert told.text == "No idea.\n\nNo idea."
+
+
+async def test_of_answers_that_do_not_know_one_with_sources_is_given() -> None:
+    related = Solution(
+        status=SolveStatus.NO_CONTEXT, statements=(Statement(text="Perhaps.", rests_on=(0,)),), sources=(FOUND,)
+    )
+    talk = Talk(plugins=[Solver("gs-lost", no_idea()), Solver("gs-near", related)], only=True)
+
+    assert (await talk.say("What is the colour?")).text == "Perhaps [1]."
+
+
+async def test_of_answers_that_do_not_know_without_sources_our_own_is_given() -> None:
+    talk = Talk(plugins=[Solver("gs-lost", no_idea("Ask the moon."))])
+
+    told = await talk.say("What is the colour?")
+
+    assert "Ask the moon." not in told.text
+    assert told.notes.plugins[PluginKind.GOAL_SOLVER] == "gs-symbolic"

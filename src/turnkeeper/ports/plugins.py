@@ -1,22 +1,26 @@
 """What we ask of those who plan, read, find, answer and judge inside a turn: plugins, by kind.
 
 A plugin that cannot do its part raises; whatever it raises counts as its failure and the next one is tried. It calls
-`PluginCall.model_call` before each call of a model, so that no run spends more than it may.
+`PluginCall.model_call` before each call of a model, so that no run spends more than it may. What a plugin gives back
+cannot be made of nonsense: that is a ValueError where it is made, inside the plugin.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from turnkeeper.errors import BudgetExceeded
 from turnkeeper.model.budget import Reservation
 from turnkeeper.model.ids import KnowledgeBaseId, RunId, SessionId, TenantId, UnitId
+from turnkeeper.model.plain_text import is_plain_text, says_plain_text
 from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.unit import Act, Unit
 from turnkeeper.ports.memory import Memory
+
+T = TypeVar("T")
 
 PLUGIN_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -129,6 +133,12 @@ class Detection:
     asked: tuple[str, ...] = ()
     model: str | None = None
 
+    def __post_init__(self) -> None:
+        _put(self, status=DetectionStatus(self.status), units=_all(Unit, self.units), asked=_texts(self.asked))
+        _check_model(self.model)
+        if not all(says_plain_text(unit) for unit in self.units):
+            raise ValueError("a Unit holds no NUL character and no half of a surrogate pair")
+
 
 class RetrievalStatus(StrEnum):
     SUCCESS = "success"
@@ -141,6 +151,9 @@ class Retrieval:
 
     status: RetrievalStatus
     evidence: tuple[FoundUnit, ...] = ()
+
+    def __post_init__(self) -> None:
+        _put(self, status=RetrievalStatus(self.status), evidence=_found(self.evidence))
 
 
 class SolveStatus(StrEnum):
@@ -155,6 +168,10 @@ class Statement:
 
     text: str
     rests_on: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        _texts((self.text,))
+        _put(self, rests_on=_all(int, self.rests_on))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +192,17 @@ class Solution:
     forgets: tuple[UnitId, ...] = ()
 
     def __post_init__(self) -> None:
+        _put(
+            self,
+            status=SolveStatus(self.status),
+            statements=_all(Statement, self.statements),
+            sources=_found(self.sources),
+            questions=_texts(self.questions),
+            forgets=_texts(self.forgets),
+        )
+        _check_model(self.model)
+        if not (self.verdict is None or isinstance(self.verdict, bool)):
+            raise ValueError("a verdict is True, False or None")
         if any(place not in range(len(self.sources)) for said in self.statements for place in said.rests_on):
             raise ValueError("a Statement rests on sources that its Solution has")
         if (self.status is SolveStatus.NEEDS_DECOMPOSITION) != bool(self.questions):
@@ -203,6 +231,11 @@ class Judgement:
     accepted: bool
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.accepted, bool):
+            raise ValueError("a Judgement is accepted=True or accepted=False, and nothing else")
+        _texts((self.reason,))
+
 
 class PlanPhase(StrEnum):
     POST_SEED = "post-seed"
@@ -229,6 +262,11 @@ class Plan:
     solvers: tuple[str, ...] = ()
     separate: bool = False
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _put(self, knowledge=_texts(self.knowledge), solvers=_texts(self.solvers), notes=_texts(self.notes))
+        if not isinstance(self.separate, bool):
+            raise ValueError("separate is True or False")
 
 
 class KnowledgeEventType(StrEnum):
@@ -294,3 +332,37 @@ class Plugins(Protocol):
 
     def add(self, plugin: Plugin) -> None:
         """Raises ValueError for a kind that was not declared, an id that is taken, or a descriptor that is none."""
+
+
+def _put(made: object, **values: object) -> None:
+    """What was given, as the types say it: a list becomes a tuple, a plain word its enum."""
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+
+
+def _all(kind: type[T], given: Any) -> tuple[T, ...]:
+    """Raises ValueError for anything but a tuple or list of this kind."""
+    if not isinstance(given, tuple | list) or not all(isinstance(each, kind) for each in given):
+        raise ValueError(f"a tuple of {kind.__name__} is needed here, not {type(given).__name__}")
+    return tuple(given)
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    texts = _all(str, given)
+    if not all(is_plain_text(each) for each in texts):
+        raise ValueError("a text holds no NUL character and no half of a surrogate pair")
+    return texts
+
+
+def _found(given: Any) -> tuple[FoundUnit, ...]:
+    found = _all(FoundUnit, given)
+    _all(Unit, [each.unit for each in found])
+    _texts([each.place for each in found])
+    if not all(isinstance(each.score, int | float) for each in found):
+        raise ValueError("the score of a FoundUnit is a number")
+    return found
+
+
+def _check_model(model: object) -> None:
+    if model is not None:
+        _texts((model,))

@@ -1,12 +1,14 @@
 """The agent `symbolic`: reads a message, remembers what it says, and answers what it asks through plugins."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from functools import partial
 
 from turnkeeper.agents.symbolic.acknowledge import noted_too
 from turnkeeper.agents.symbolic.choice import Choice, choice_for
-from turnkeeper.agents.symbolic.frames import RETRYABLE, Answered, Frames
+from turnkeeper.agents.symbolic.document import bounded
+from turnkeeper.agents.symbolic.frames import MOST_SEEDS, RETRYABLE, Answered, Frames
 from turnkeeper.agents.symbolic.guidance import refusals, shape_of
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.levels import LEVELS
@@ -15,7 +17,7 @@ from turnkeeper.agents.symbolic.reference import antecedent, has_pronoun
 from turnkeeper.agents.symbolic.registry import PluginRegistry
 from turnkeeper.agents.symbolic.render import pieces_of, render
 from turnkeeper.agents.symbolic.small_talk import small_talk
-from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted
+from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted, is_fault_of_plugin, log_failure
 from turnkeeper.agents.symbolic.trail import FrameTrail, Trail
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.model.ids import AgentId, UnitId
@@ -35,7 +37,7 @@ from turnkeeper.ports.plugins import (
 SYMBOLIC = AgentId("symbolic")
 PLUGIN_NOT_TOLD = "knowledge_plugin_not_told"
 QUESTIONS_LEFT_OUT = "questions_left_out"
-MOST_SEEDS = 16
+BUDGET_EXHAUSTED = "budget_exhausted"
 HEARING_SECONDS = 2.0
 MOST_GUIDANCE = 20
 MOST_TOPICS = 50
@@ -106,6 +108,7 @@ class _TurnOfPlugins:
             root.end("failed", error=error.code, units=len(turn.staged_units))
             raise
         turn.forget(*_forgotten_by(answers))
+        self._tell_what_is_missing(answers)
         guidance = await self._guidance(PhaseScope.SOLVE, detection.units)
         if any(seed.asks for seed in seeds):
             self._remarks += refusals(detection.units)
@@ -120,7 +123,7 @@ class _TurnOfPlugins:
         )
         turn.notes.answered(
             ANSWERED if rendered.is_known else NO_CONTEXT,
-            document=rendered.document,
+            document=bounded(rendered.document),
             model=_model_of(answers) or detection.model,
             level=self._level.number,
         )
@@ -136,6 +139,7 @@ class _TurnOfPlugins:
                 _, detection = await self._stages.run(
                     root,
                     detector,
+                    Detection,
                     partial(detector.detect, text),
                     _tell_detection,
                     input=text,
@@ -157,8 +161,7 @@ class _TurnOfPlugins:
         if not asked and not detection.units and whole.endswith("?") and small_talk(whole) is None:
             asked = (whole,)
         if len(asked) > MOST_SEEDS:
-            self._turn.notes.warn(QUESTIONS_LEFT_OUT, {"asked": len(asked), "answered": MOST_SEEDS})
-            self._remarks.append(speech().replies["left_out"].format(answered=MOST_SEEDS, asked=len(asked)))
+            self._leave_out(asked=len(asked))
             asked = asked[:MOST_SEEDS]
         if not asked:
             return (Seed(id="seed-1", text=whole, asks=False),)
@@ -174,6 +177,19 @@ class _TurnOfPlugins:
             acts, brief = read_question(text).acts, asks_for_little(text)
             seeds.append(Seed(id=f"seed-{number}", text=text, acts=acts, refers_to=refers_to, brief=brief))
         return tuple(seeds)
+
+    def _tell_what_is_missing(self, answers: Sequence[Answered]) -> None:
+        for each in _with_parts(answers):
+            if each.left_out:
+                self._leave_out(asked=len(each.parts) + each.left_out)
+        unknown = any(not each.parts and each.seed.asks and not each.is_known for each in _with_parts(answers))
+        if unknown and self._stages.skipped:
+            self._turn.notes.warn(BUDGET_EXHAUSTED, {"plugins": list(dict.fromkeys(self._stages.skipped))})
+            self._remarks.append(speech().replies["out_of_calls"])
+
+    def _leave_out(self, *, asked: int) -> None:
+        self._turn.notes.warn(QUESTIONS_LEFT_OUT, {"asked": asked, "answered": MOST_SEEDS})
+        self._remarks.append(speech().replies["left_out"].format(answered=MOST_SEEDS, asked=asked))
 
     async def _tell(self, units: tuple[Unit, ...]) -> None:
         """Knowledge plugins hear of staged units. One that fails to listen is a warning: the units are at hand."""
@@ -238,14 +254,30 @@ class _TurnOfPlugins:
 
 
 async def _tell_knowledge(plugins: PluginRegistry, event: KnowledgeEvent) -> list[str]:
-    deaf = []
-    for id in plugins.ids(PluginKind.KNOWLEDGE):
+    """Tell them all at once, under one limit; returns the ids of those that failed or took too long."""
+    ids, told = plugins.ids(PluginKind.KNOWLEDGE), set()
+
+    async def tell(id: str) -> None:
         try:
-            async with asyncio.timeout(HEARING_SECONDS):
-                await plugins.knowledge(id).heard(event)
-        except Exception:
-            deaf.append(id)
-    return deaf
+            await plugins.knowledge(id).heard(event)
+        except BaseException as error:
+            if not is_fault_of_plugin(error):
+                raise
+            log_failure(id, error, run_id=event.run_id)
+        else:
+            told.add(id)
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(HEARING_SECONDS), asyncio.TaskGroup() as group:
+            for id in ids:
+                group.create_task(tell(id))
+    return [id for id in ids if id not in told]
+
+
+def _with_parts(answers: Sequence[Answered]) -> Iterator[Answered]:
+    for each in answers:
+        yield each
+        yield from _with_parts(each.parts)
 
 
 def _forgotten_by(answers: Sequence[Answered]) -> list[UnitId]:

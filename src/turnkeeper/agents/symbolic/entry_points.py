@@ -15,7 +15,7 @@ def add_installed(plugins: Plugins) -> None:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
             entry.load()(plugins)
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             distribution = entry.dist.name if entry.dist else "unknown"
             log.warning(
                 "plugins of %s could not be loaded",

@@ -9,6 +9,7 @@ from turnkeeper.agents.symbolic.choice import Choice
 from turnkeeper.agents.symbolic.deliberation import Candidate, Deliberation
 from turnkeeper.agents.symbolic.levels import Level
 from turnkeeper.agents.symbolic.reference import antecedent, put_in
+from turnkeeper.agents.symbolic.solver import SymbolicSolver
 from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted
 from turnkeeper.agents.symbolic.trail import FrameTrail
 from turnkeeper.agents.symbolic.words import share_a_word
@@ -32,6 +33,8 @@ from turnkeeper.ports.plugins import (
 )
 
 PART_FAILED = "question_failed"
+MOST_SEEDS = 16
+"""How many questions are answered at once: of a message, or of one that is taken apart."""
 RETRYABLE = (PluginStageExhausted, BudgetExceeded, AnswerRejected, FrameDepthExceeded)
 """What another planner may get around."""
 
@@ -41,7 +44,10 @@ NOTHING_TO_FIND: Found = (None, Retrieval(status=RetrievalStatus.SUCCESS))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What came of one seed. One that failed says why in `error`; one that was taken apart has `parts`."""
+    """What came of one seed. One that failed says why in `error`; one that was taken apart has `parts`.
+
+    `left_out` are the parts that were too many.
+    """
 
     seed: Seed
     solution: Solution | None
@@ -50,6 +56,7 @@ class Answered:
     sufficient: bool = True
     error: str | None = None
     parts: tuple["Answered", ...] = ()
+    left_out: int = 0
 
     @property
     def is_known(self) -> bool:
@@ -133,7 +140,7 @@ class Frames:
         }
         try:
             _, plan = await self.stages.run(
-                frame, self.planner, partial(self.planner.plan, request), _tell_plan, input=asked
+                frame, self.planner, Plan, partial(self.planner.plan, request), _tell_plan, input=asked
             )
         except PluginUnusable as failure:
             raise exhausted(PluginKind.PLANNER, [failure], self.stages.context) from failure
@@ -153,6 +160,7 @@ class Frames:
                 _, retrieval = await self.stages.run(
                     frame,
                     plugin,
+                    Retrieval,
                     partial(plugin.retrieve, seed, staged),
                     _tell_retrieval,
                     input={"seed": seed.text, "staged": [unit.id for unit in staged]},
@@ -175,7 +183,7 @@ class Frames:
         sufficient = any(retrieval.status is RetrievalStatus.SUCCESS for _, retrieval in found)
         order = self.choice.order(PluginKind.GOAL_SOLVER, plan.solvers)
         failures: list[PluginUnusable] = []
-        weak: Answered | None = None
+        weak: list[Answered] = []
         rejected: list[str] = []
         attempts = [(knowledge, retrieval, id) for knowledge, retrieval in found for id in order]
         for place, (knowledge, retrieval, id) in enumerate(attempts):
@@ -192,8 +200,8 @@ class Frames:
                 return await self._take_apart(frame, seed, solution.questions, knowledge, id)
             result = weighing.produced(branch, solution)
             if solution.status is SolveStatus.NO_CONTEXT:
-                weak = weak or Answered(
-                    seed=seed, solution=solution, knowledge=knowledge, solver=id, sufficient=sufficient
+                weak.append(
+                    Answered(seed=seed, solution=solution, knowledge=knowledge, solver=id, sufficient=sufficient)
                 )
                 continue
             candidate = weighing.propose(branch, result, id, knowledge, retrieval, solution)
@@ -213,10 +221,11 @@ class Frames:
                 if await self._accepts(frame, weighing, task, candidate, rejected):
                     return self._chosen(frame, weighing, seed, candidate)
         weighing.settle(None)
-        if weak is not None:
-            assert weak.solver is not None, "a weak answer was given by a solver"
-            frame.trail.notes.ran(PluginKind.GOAL_SOLVER, weak.solver)
-            return weak
+        if weak:
+            best = max(weak, key=_worth)
+            assert best.solver is not None, "a weak answer was given by a solver"
+            frame.trail.notes.ran(PluginKind.GOAL_SOLVER, best.solver)
+            return best
         if rejected:
             raise AnswerRejected(rejected)
         raise exhausted(PluginKind.GOAL_SOLVER, failures, self.stages.context)
@@ -228,6 +237,7 @@ class Frames:
         node, solution = await self.stages.run(
             frame,
             solver,
+            Solution,
             partial(solver.solve, task),
             _tell_solution,
             input={
@@ -250,12 +260,13 @@ class Frames:
                 acts=seed.acts,
                 refers_to=antecedent(questions[: number - 1][::-1]) or seed.refers_to,
             )
-            for number, question in enumerate(questions, start=1)
+            for number, question in enumerate(questions[:MOST_SEEDS], start=1)
         ]
         for each in seeds:
             frame.begin_seed(each)
         parts = await self._apart(frame, seeds, "decomposition")
-        return Answered(seed=seed, solution=None, knowledge=knowledge, solver=solver, parts=parts)
+        left_out = len(questions) - len(seeds)
+        return Answered(seed=seed, solution=None, knowledge=knowledge, solver=solver, parts=parts, left_out=left_out)
 
     def _chosen(self, frame: FrameTrail, weighing: Deliberation, seed: Seed, candidate: Candidate) -> Answered:
         weighing.settle(candidate)
@@ -278,6 +289,7 @@ class Frames:
                 node, judgement = await self.stages.run(
                     frame,
                     validator,
+                    Judgement,
                     partial(validator.judge, task, candidate.solution),
                     _tell_judgement,
                     input=candidate.text,
@@ -297,6 +309,12 @@ class Frames:
             raise exhausted(PluginKind.VALIDATOR, failures, self.stages.context)
         weighing.ended(candidate, "accepted")
         return True
+
+
+def _worth(weak: Answered) -> tuple[bool, bool]:
+    """Of answers that do not know, one with sources says most; then our own solver says it most plainly."""
+    assert weak.solution is not None, "a weak answer is one"
+    return bool(weak.solution.sources), weak.solver == SymbolicSolver.descriptor.id
 
 
 def _tell_plan(plan: Plan) -> Told:

@@ -73,8 +73,10 @@ def render(answers: Sequence[Answered], shape: Shape, remarks: Sequence[str]) ->
         text = _json(flat, shape, marks, remarks)
     else:
         named = _named_sources(marks) if shape.cited else ""
-        # Two questions may have one answer; saying it once is enough.
-        text = "\n\n".join(dict.fromkeys(part for part in (*remarks, *texts, named) if part))
+        # What is asked twice is answered once. Two questions with one answer have it each, so that none seems lost.
+        answered = {(each.seed.text, text): text for each, text in zip(flat, texts, strict=True)}
+        parts = (*dict.fromkeys(remarks), *answered.values(), named)
+        text = "\n\n".join(part for part in parts if part)
     return Rendered(text=text, document=document, is_known=any(each.is_known for each in flat))
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from turnkeeper.agents.symbolic.trail import FrameTrail
@@ -51,11 +51,14 @@ class Stages:
     clock: Clock
     level: int
     model: str | None
+    skipped: list[str] = field(default_factory=list)
+    """Plugins that were not run because too few model calls were left."""
 
     async def run(
         self,
         frame: FrameTrail,
         plugin: Plugin,
+        gives: type[T],
         work: Callable[[PluginCall], Awaitable[T]],
         tell: Callable[[T], Told],
         *,
@@ -69,6 +72,7 @@ class Stages:
         before = budget.model_calls
         with budget.reserve(descriptor.most_model_calls) as reservation:
             if reservation is None:
+                self.skipped.append(descriptor.id)
                 frame.failed_execution(node, descriptor.kind)
                 metadata = {"needs": descriptor.most_model_calls, "left": budget.remaining}
                 notes.end(node, SKIPPED, error=BudgetExceeded.code, metadata=metadata)
@@ -85,9 +89,14 @@ class Stages:
             try:
                 async with asyncio.timeout(self._seconds_for(is_last)) as limit:
                     result = await work(call)
+                if not isinstance(result, gives):
+                    raise TypeError(f"{type(result).__name__} is no {gives.__name__}")
                 told = tell(result)
-            except Exception as error:
-                reason = TIMED_OUT if isinstance(error, TimeoutError) and limit.expired() else _reason_of(error)
+            except BaseException as error:
+                if not is_fault_of_plugin(error):
+                    raise
+                is_late = isinstance(error, TimeoutError) and limit.expired()
+                reason = TIMED_OUT if is_late else self._reason_of(descriptor.id, error)
                 frame.failed_execution(node, descriptor.kind)
                 notes.end(node, ERROR, error=reason, metadata={"model_calls": budget.model_calls - before})
                 raise PluginUnusable(descriptor.id, reason) from error
@@ -100,19 +109,31 @@ class Stages:
         left = max(0.0, (self.context.deadline - self.clock.now()).total_seconds())
         return left if is_last else left * SHARE_OF_TIME
 
+    def _reason_of(self, plugin: str, error: BaseException) -> str:
+        if isinstance(error, TurnkeeperError | ModelFailed):
+            return error.code
+        log_failure(plugin, error, run_id=self.context.run_id)
+        return f"raised {type(error).__name__}"
+
+
+def is_fault_of_plugin(error: BaseException) -> bool:
+    """Whether what came out of a plugin is its own failure: an exit too, and a cancellation that nobody asked for."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() == 0
+    return isinstance(error, Exception | SystemExit | KeyboardInterrupt)
+
+
+def log_failure(plugin: str, error: BaseException, *, run_id: str | None) -> None:
+    """The words of an exception may be a user's or hold a secret: only its kind and its place are logged."""
+    places = traceback.extract_tb(error.__traceback__)
+    place = f"{places[-1].filename}:{places[-1].lineno}" if places else "nowhere"
+    extra = {"plugin": plugin, "run_id": run_id, "kind": type(error).__name__, "place": place}
+    log.warning("plugin failed", extra=extra)
+
 
 def exhausted(kind: str, failures: list[PluginUnusable], context: RunContext) -> TurnkeeperError:
     """What to raise when nobody could do this part: too little budget if that was the only reason."""
     if failures and all(failure.reason == BudgetExceeded.code for failure in failures):
         return BudgetExceeded(spent=context.budget.model_calls, limit=context.budget.limits.model_calls)
     return PluginStageExhausted(kind, [(failure.plugin, failure.reason) for failure in failures])
-
-
-def _reason_of(error: Exception) -> str:
-    """A code. The words of an exception may be a user's or hold a secret: only its kind and its place are logged."""
-    if isinstance(error, TurnkeeperError | ModelFailed):
-        return error.code
-    places = traceback.extract_tb(error.__traceback__)
-    place = f"{places[-1].filename}:{places[-1].lineno}" if places else "nowhere"
-    log.warning("plugin failed", extra={"kind": type(error).__name__, "place": place})
-    return f"raised {type(error).__name__}"
