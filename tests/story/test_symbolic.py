@@ -157,3 +157,30 @@ async def test_a_response_document_names_units_as_they_are_kept(person: Person) 
 
     assert "session::t0001::unit-000" in document
     assert "staged::" not in document
+
+
+async def test_what_a_message_asks_not_to_remember_is_never_kept(person: Person, keeper: Turnkeeper) -> None:
+    said = [await person.says("My password is hunter2. Don't remember it."), await person.says("Who has my password?")]
+
+    assert said[0].startswith("I have remembered nothing of that.")
+    assert "hunter2" not in "".join(said)
+    assert person.session_id is not None
+    assert await keeper.units.list(person.session_id) == []
+
+
+@pytest.mark.parametrize("ended", ["Forget the bullet points.", "Answer normally.", "No bullet points, please."])
+async def test_guidance_ends_when_it_is_taken_back(person: Person, ended: str) -> None:
+    await person.says("The depot is in Narva.")
+    await person.says("Use bullet points.")
+    bullets = await person.says("Where is the depot?")
+    await person.says(ended)
+
+    assert bullets == "- The depot is in Narva [1]."
+    assert await person.says("Where is the depot?") == "The depot is in Narva [1]."
+
+
+async def test_what_was_told_before_is_forgotten_when_it_is_said_again_to_be_forgotten(person: Person) -> None:
+    await person.says("I like tea.")
+
+    assert await person.says("Forget that I like tea.") == "Forgotten: You like tea."
+    assert (await person.says("Do I like tea?")).startswith("I do not know")

@@ -8,6 +8,7 @@ from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.saying import in_words, plainly
 from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.staged import as_found
+from turnkeeper.agents.symbolic.wishes import is_not_to_be_kept
 from turnkeeper.agents.symbolic.words import is_readable
 from turnkeeper.model.names import content_hash, name_key
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit, UnitQuery
@@ -22,9 +23,13 @@ async def acknowledge(task: Task, memory: Memory) -> Solution:
     replies = speech().replies
     if (said := small_talk(task.seed.text)) is not None and not task.staged:
         return plainly(said)
+    not_kept = is_not_to_be_kept(task.seed.text)
     if (what := wants_to_forget(task.seed.text)) is not None and not task.staged:
-        return await forget(what, memory)
-    statements = [Statement(text=promise) for promise in promises(task.staged)]
+        forgotten = await forget(what, memory)
+        if forgotten.forgets or not not_kept:
+            return forgotten
+    statements = [Statement(text=replies["not_kept"])] if not_kept else []
+    statements += [Statement(text=promise) for promise in promises(task.staged)]
     noted = as_found(task.staged)
     known = await _known_like(noted, memory) if noted else []
     new = [found for found in noted if _hash(found.unit) not in {_hash(each.unit) for each in known}]

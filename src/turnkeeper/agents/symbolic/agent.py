@@ -9,7 +9,7 @@ from turnkeeper.agents.symbolic.acknowledge import noted_too
 from turnkeeper.agents.symbolic.choice import Choice, choice_for
 from turnkeeper.agents.symbolic.document import bounded
 from turnkeeper.agents.symbolic.frames import MOST_SEEDS, RETRYABLE, Answered, Frames
-from turnkeeper.agents.symbolic.guidance import refusals, shape_of
+from turnkeeper.agents.symbolic.guidance import lasting, refusals, shape_of
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.levels import LEVELS
 from turnkeeper.agents.symbolic.question import asks_for_little, read_question
@@ -19,6 +19,7 @@ from turnkeeper.agents.symbolic.render import pieces_of, render
 from turnkeeper.agents.symbolic.small_talk import small_talk
 from turnkeeper.agents.symbolic.stage import PluginUnusable, Stages, Told, exhausted, is_fault_of_plugin, log_failure
 from turnkeeper.agents.symbolic.trail import FrameTrail, Trail
+from turnkeeper.agents.symbolic.wishes import as_wished, is_not_to_be_kept
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.model.ids import AgentId, UnitId
 from turnkeeper.model.message import Speaker
@@ -97,7 +98,8 @@ class _TurnOfPlugins:
             depth=0, purpose="chat-turn", level=self._level, max_depth=limits.depth, input=turn.text
         )
         try:
-            detection = await self._detect(root)
+            # Before anything is staged or told to a plugin: what is not to be remembered is dropped here.
+            detection = as_wished(await self._detect(root), turn.text)
             seeds = await self._seeds(detection)
             for seed in seeds:
                 root.begin_seed(seed)
@@ -114,7 +116,10 @@ class _TurnOfPlugins:
             self._remarks += refusals(detection.units)
         if any(seed.asks for seed in seeds) and not any(each.is_known for each in answers):
             self._remarks += noted_too(detection.units)
-        rendered = render(answers, shape_of(guidance), self._remarks)
+        if any(seed.asks for seed in seeds) and is_not_to_be_kept(turn.text):
+            self._remarks.append(speech().replies["not_kept"])
+        shape = shape_of(guidance if any(seed.asks for seed in seeds) else lasting(guidance))
+        rendered = render(answers, shape, self._remarks)
         root.end(
             "succeeded",
             seeds=[seed.text for seed in seeds],

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.reference import antecedent
+from turnkeeper.agents.symbolic.wishes import as_wished
 from turnkeeper.agents.symbolic.words import words_of
 from turnkeeper.model.message import Speaker
 from turnkeeper.model.unit import Unit
@@ -35,7 +36,7 @@ class SymbolicDetector:
             topics = [unit.topic for unit in known or await call.memory.newest(limit=MOST_KNOWN)]
             name = antecedent(said, topics)
             units = tuple(replace(unit, topic=name) if name and _speaks_of_it(unit) else unit for unit in units)
-        return Detection(units=units, asked=extraction.asked)
+        return as_wished(Detection(units=units, asked=extraction.asked), text)
 
 
 def _speaks_of_it(unit: Unit) -> bool:

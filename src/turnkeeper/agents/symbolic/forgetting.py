@@ -1,10 +1,12 @@
 """Forgetting on request: which units a person wants to be forgotten."""
 
+from turnkeeper.agents.symbolic.guidance import shape_words
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import after_phrase, plain_form
 from turnkeeper.agents.symbolic.saying import in_words, plainly
 from turnkeeper.agents.symbolic.words import meanings_in, telling
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit, UnitQuery
+from turnkeeper.model.unit import PhaseScope
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
 
@@ -43,6 +45,11 @@ async def _meant(what: str, memory: Memory) -> list[FoundUnit]:
         newest = await memory.newest(limit=1)
         return [FoundUnit(unit=unit, place=SESSION_PLACE, score=1.0) for unit in newest]
     words = meanings_in(" ".join(telling(what)))
+    if about := shape_words(what):
+        guidance = await memory.guidance(PhaseScope.SOLVE, limit=MOST_FORGOTTEN)
+        ended = [each for each in guidance if each.place == SESSION_PLACE and about & shape_words(each.unit.content)]
+        if ended:
+            return ended
     found = await memory.search(UnitQuery(words=what, limit=MOST_FORGOTTEN))
     return [
         each

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.words import words_of
-from turnkeeper.model.unit import PhaseScope, Unit
+from turnkeeper.model.unit import Lifetime, PhaseScope, Unit
 
 
 class Form(StrEnum):
@@ -39,6 +39,8 @@ def shape_of(guidance: Sequence[Unit]) -> Shape:
 def _after(shape: Shape, unit: Unit) -> Shape:
     """A form that is refused is left for prose, and a length that is refused for the other one."""
     text, refused = unit.content, _refuses(unit.content)
+    if _says(text, "usual"):
+        shape = Shape()
     if _says(text, "plain") or (refused and (_says(text, "json") or _says(text, "bullets"))):
         shape = replace(shape, form=Form.PROSE)
     elif _says(text, "json"):
@@ -49,9 +51,24 @@ def _after(shape: Shape, unit: Unit) -> Shape:
         shape = replace(shape, length=Length.LONG if refused else Length.SHORT)
     elif _says(text, "long"):
         shape = replace(shape, length=Length.SHORT if refused else Length.LONG)
-    if _says(text, "uncited"):
-        shape = replace(shape, cited=False)
+    if _says(text, "uncited") or _says(text, "citing"):
+        shape = replace(shape, cited=not (refused or _says(text, "uncited")))
     return shape
+
+
+def lasting(guidance: Iterable[Unit]) -> list[Unit]:
+    """Without what is meant for one answer, where none is given."""
+    return [unit for unit in guidance if unit.lifetime is not Lifetime.TURN]
+
+
+def holds_for_long(text: str) -> bool:
+    """Whether an order about answers says that it lasts, or ends another one."""
+    return _says(text, "lasting") or _says(text, "usual") or _says(text, "plain") or _refuses(text)
+
+
+def shape_words(text: str) -> set[str]:
+    """What about answers a text speaks of: their form, their length, their marks."""
+    return {group for group in ("json", "bullets", "short", "long", "citing") if _says(text, group)}
 
 
 def promises(staged: Iterable[Unit]) -> list[str]:
@@ -78,6 +95,8 @@ def _promises_for(unit: Unit) -> list[str]:
     replies, text = speech().replies, unit.content
     if refused := _language_refused(text):
         return [refused]
+    if unit.lifetime is Lifetime.TURN:
+        return [replies["not_next"]]
     shape = _after(Shape(), unit)
     kept = [
         replies[reply]

@@ -120,13 +120,19 @@ def _as_text(answered: Answered, shape: Shape, marks: Marks) -> str:
     # A lead-in rests on nothing and stays in front of the list.
     leads = [text for text, each in zip(said, _kept(solution, shape), strict=True) if not each.rests_on]
     items = [text for text, each in zip(said, _kept(solution, shape), strict=True) if each.rests_on]
-    if shape.form is Form.BULLETS and not items and len(said) > 1:
-        return "\n".join(f"- {text}" for text in said)
-    if (solution.is_list or shape.form is Form.BULLETS) and len(items or said) > 1:
-        return "\n".join([*leads[:1], *(f"- {text}" for text in items or said[1:]), *(leads[1:] if items else [])])
+    if not items and solution.is_list:
+        return "\n".join(_under_its_lead(said))
+    if (solution.is_list or shape.form is Form.BULLETS) and len(items) > 1:
+        return "\n".join([*leads[:1], *(f"- {text}" for text in items), *leads[1:]])
     if shape.form is Form.BULLETS and items:
         return "\n".join([*leads, *(f"- {text}" for text in items)])
     return " ".join(said)
+
+
+def _under_its_lead(said: Sequence[str]) -> list[str]:
+    """What stands before the list, and the line that leads to it, are no items of it."""
+    lead = next((place for place, text in enumerate(said) if text.endswith(":")), -1)
+    return [*said[: lead + 1], *(f"- {text}" for text in said[lead + 1 :])]
 
 
 def _kept(solution: Solution, shape: Shape) -> Sequence[Statement]:
@@ -179,6 +185,9 @@ def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, An
     elif solution.verdict is not None:
         because = [each.text for each in said if each.rests_on]
         answer = {"answer": solution.verdict, "because": because, "status": _status(answered)}
+    elif solution.forgets:
+        answer = {"answer": " ".join(each.text for each in said), "status": _status(answered)}
+        answer["forgotten"] = [each.text for each in said[1:]]
     elif solution.is_list and len(said) > 1:
         answer = {"answer": [each.text for each in said if each.rests_on] or [each.text for each in said[1:]]}
         answer["status"] = _status(answered)
