@@ -92,6 +92,8 @@ class Settings:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
         if bool(self.model_url) != bool(self.model_name):
             raise ValueError("model_url and model_name come together: where the model is, and which one to ask for")
+        if self.model_key is not None and not (self.model_key.isascii() and self.model_key.isprintable()):
+            raise ValueError("model_key holds a character that is not printable ASCII, which no header can carry")
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:

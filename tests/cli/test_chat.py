@@ -189,3 +189,20 @@ def test_a_server_and_a_database_at_once_are_refused() -> None:
 
     assert talked.returncode == 2
     assert "not both" in talked.stderr
+
+
+def test_a_command_that_is_none_is_told_to_a_person_and_not_sent(tmp_path: Path) -> None:
+    with Terminal("chat", "--database", str(tmp_path / "x.db")) as terminal:
+        terminal.until("/help")
+        terminal.type("/foo\r")
+        terminal.until("There is no command /foo.")
+        terminal.type("/quit\r")
+
+        assert terminal.ended() == 0
+        assert "Go on later" not in terminal.seen
+
+
+def test_a_refused_message_says_what_is_wrong_with_it_without_a_server_too(tmp_path: Path) -> None:
+    talked = turnkeeper("chat", "--database", str(tmp_path / "x.db"), "--session", "no id", said="Hello\n")
+
+    assert "session_id: " in talked.stderr

@@ -14,6 +14,8 @@ from tests.cli.terminal import ROOT, Terminal, plain, turnkeeper
 from tests.server.process import ServerProcess
 from turnkeeper.cli.logs import OneLine
 from turnkeeper.cli.say import Flow, harmless
+from turnkeeper.cli.welcome import show_welcome
+from turnkeeper.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -164,3 +166,11 @@ def test_the_password_of_a_database_is_never_printed(command: list[str], address
     assert refused.stderr.startswith("turnkeeper: ")
     assert "127.0.0.1" in refused.stderr
     assert "hunter2" not in refused.stdout + refused.stderr
+
+
+def test_the_command_to_talk_to_the_demo_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(database=str(tmp_path / "elsewhere.db"))
+
+    show_welcome(settings, "http://127.0.0.1:8001", "made-up", is_made=True)
+
+    assert "TURNKEEPER_TOKEN=made-up " in capsys.readouterr().out

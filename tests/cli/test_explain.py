@@ -130,3 +130,15 @@ async def test_what_cannot_be_explained_is_said_in_one_line(
     assert (refused.returncode, refused.stdout) == (code, "")
     assert told in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_an_answer_that_is_shown_in_part_ends_with_an_ellipsis(tmp_path: Path) -> None:
+    database = str(tmp_path / "x.db")
+    with Terminal("chat", "--database", database, columns=400) as terminal:
+        terminal.until("/help")
+        terminal.type("x" * 300 + "\r")
+        terminal.until("This is turn 1")
+        terminal.type("/why\r")
+
+        terminal.until("x…")
+        terminal.type("/quit\r")

@@ -56,7 +56,33 @@ def test_one_bad_file_does_not_keep_the_others_out(api: Api, tmp_path: Path) -> 
 
     assert added.returncode == 1
     assert added.stdout == "good.txt: 1 unit, revision 1\n"
-    assert [line.split(":")[1].strip() for line in added.stderr.splitlines()] == files[:3]
+    told = [line for line in added.stderr.splitlines() if line.startswith("turnkeeper: ")]
+    assert [line.split(":")[1].strip() for line in told] == files[:3]
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_read_without_it(api: Api, tmp_path: Path) -> None:
+    (tmp_path / "ferry.md").write_text("# Ferry\n\nThe ferry takes cars.\n", encoding="utf-8-sig")
+    base_id = turnkeeper("kbs", "create", "Harbour", *at(api)).stdout.strip()
+
+    turnkeeper("kbs", "add", base_id, "ferry.md", *at(api), cwd=tmp_path)
+
+    (unit,) = api.get(f"/kbs/{base_id}/units").json()["items"]
+    assert "\ufeff" not in str(unit)
+
+
+def test_each_base_is_one_line_whatever_its_name(api: Api) -> None:
+    base_id = api.post("/kbs", json={"name": "Har\nbour\r\u2028kb_fake"}).json()["id"]
+
+    listed = turnkeeper("kbs", "list", *at(api))
+
+    assert f"{base_id}  Har bour kb_fake  (0 sources, 0 units, revision 0)\n" in listed.stdout
+
+
+def test_a_refusal_names_what_is_wrong(api: Api) -> None:
+    made = turnkeeper("kbs", "create", "x" * 500, *at(api))
+
+    assert made.returncode == 1
+    assert "  /name: String should have at most 200 characters" in made.stderr
 
 
 def test_a_base_that_is_not_there_is_told(api: Api, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.unit import PhaseScope, Unit, UnitRole
 from turnkeeper.ports.chat_model import ChatMessage, ChatRole, ModelFailed, ModelFault
 from turnkeeper.ports.plugins import PluginKind
+from turnkeeper.settings import settings_from
 from turnkeeper.wiring import SystemClock
 
 KEY = "sk-very-secret"
@@ -77,6 +78,9 @@ async def test_a_model_is_asked_as_every_openai_compatible_server_expects() -> N
         (Answer(status=302, headers={"Location": "http://127.0.0.1:1/"}), ModelFault.REQUEST_REFUSED),
         (Answer(hang_up=True), ModelFault.UNREACHABLE),
         (Answer(body=b"<html>"), ModelFault.ANSWER_UNREADABLE),
+        (Answer(body=b"no gzip", headers={"Content-Encoding": "gzip"}), ModelFault.ANSWER_UNREADABLE),
+        (Answer(status=429, headers={"Retry-After": "\u00b2"}), ModelFault.BUSY),
+        (Answer(status=429, headers={"Retry-After": "9" * 5_000}), ModelFault.BUSY),
         (Answer(body=b'{"choices": "none"}'), ModelFault.ANSWER_UNREADABLE),
         (Answer(body=b'{"choices": []}'), ModelFault.ANSWER_UNREADABLE),
         (Answer(body=b"\xff\xfe"), ModelFault.ANSWER_UNREADABLE),
@@ -162,6 +166,14 @@ async def test_a_wait_that_makes_no_sense_is_passed_over() -> None:
         completion = await client(model.url).complete(HELLO, deadline=soon())
 
     assert completion.text == "Now."
+
+
+@pytest.mark.parametrize("key", ["sk-geheim\n", "sk-gehe\u00efm", "sk\x00"])
+def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(ValueError, match="model_key") as refused:
+        settings_from({"TURNKEEPER_MODEL_KEY": key})
+
+    assert "geh" not in str(refused.value)
 
 
 # --- sd-llm

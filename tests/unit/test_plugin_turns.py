@@ -942,3 +942,9 @@ async def test_of_answers_that_do_not_know_without_sources_our_own_is_given() ->
 
     assert "Ask the moon." not in told.text
     assert told.notes.plugins[PluginKind.GOAL_SOLVER] == "gs-symbolic"
+
+
+async def test_frames_side_by_side_are_told_apart_by_their_question() -> None:
+    told = await Talk().say("What is A? What is B?")
+
+    assert [frame.label for frame in told.nodes(NodeType.FRAME)] == ["frame 0", "What is A?", "What is B?"]

@@ -124,6 +124,8 @@ class HttpChatModel:
                 ModelFault.REQUEST_REFUSED,
                 "model_url is no address that can be asked; give one with http:// or https://.",
             ) from None
+        except httpx2.DecodingError:
+            raise _Attempt(ModelFault.ANSWER_UNREADABLE, "The answer of the model could not be unpacked.") from None
         except httpx2.TransportError:
             raise _Attempt(ModelFault.UNREACHABLE, "The connection to the model could not be made, or broke.") from None
         return _completion(answer, body["model"])
@@ -152,14 +154,14 @@ def _retry_after(value: str | None, now: datetime) -> float | None:
     """Seconds, or a moment; None for what is neither."""
     if value is None:
         return None
-    if value.strip().isdigit():
+    if value.isascii() and value.strip().isdigit():
         return float(value)
     try:
         moment = email.utils.parsedate_to_datetime(value)
-    except ValueError:
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (aware - now).total_seconds())
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - now).total_seconds())
 
 
 async def _read(response: "httpx2.Response") -> bytes:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,10 @@ class Parley:
                 break
             self.console.print()
             try:
-                self._obey(command) if command in COMMANDS else self._exchange(line)
+                if re.fullmatch(r"/\w+", command):
+                    self._obey(command)
+                else:
+                    self._exchange(line)
             except TalkFailed as failure:
                 self.console.print(Text(harmless(str(failure)), style="red"))
                 if failure.is_fatal:
@@ -136,6 +140,8 @@ class Parley:
             case "/help":
                 for name, meaning in COMMANDS.items():
                     self.console.print(Text.assemble((f"{name:<10}", "bold"), meaning))
+            case _:
+                self.console.print(Text(f"There is no command {harmless(command)}. /help shows those there are."))
 
     def _exchange(self, message: str) -> None:
         shown, flow = "", Flow(self.console.width if sys.stdout.isatty() else None)

@@ -21,6 +21,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.pictures import Tone, on_one_line, span, tone_of
 from turnkeeper.ledger.tree import TreeLine, tree_lines
+from turnkeeper.model.explanation import PREVIEW_CHARS
 from turnkeeper.model.graph import Graph, NodeType
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
@@ -125,11 +126,11 @@ def _facts(told: Told, *, full: bool) -> Iterator[tuple[str, str, str]]:
     if told["partial"]:
         yield "partial", "this is what its feed tells; what happened inside is not known, or not yet", "yellow"
     if told["asked"]:
-        yield "asked", told["asked"], ""
+        yield "asked", _cut(told["asked"]), ""
     if told["error"]:
         yield "error", f"{told['error']['message']} ({told['error']['code']})", "red"
     elif told["preview"]:
-        yield "answer", told["preview"], ""
+        yield "answer", _cut(told["preview"]), ""
     if told["answer_status"] not in (None, told["status"]):
         yield "outcome", told["answer_status"], STYLES[tone_of(told["answer_status"])]
     if told["plugins"]:
@@ -141,6 +142,11 @@ def _facts(told: Told, *, full: bool) -> Iterator[tuple[str, str, str]]:
     yield from _changed(told["units"], full=full)
     if told["warnings"]:
         yield "warnings", ", ".join(told["warnings"]), "yellow"
+
+
+def _cut(text: str) -> str:
+    """With a sign where only the beginning was kept."""
+    return f"{text.rstrip()}…" if len(text) >= PREVIEW_CHARS else text
 
 
 def _changed(units: Told, *, full: bool) -> Iterator[tuple[str, str, str]]:

@@ -57,7 +57,7 @@ def _list(talk: HttpTalk) -> int:
         page = talk.asked("GET", "/kbs" if cursor is None else f"/kbs?cursor={cursor}")
         for base in page["items"]:
             held = f"{counting(base['sources'], 'source', 'sources')}, {counting(base['units'], 'unit', 'units')}"
-            put_out(f"{base['id']}  {base['name']}  ({held}, revision {base['revision']})\n")
+            put_out(f"{base['id']}  {' '.join(base['name'].split())}  ({held}, revision {base['revision']})\n")
         cursor = page.get("next")
         if cursor is None:
             return 0
@@ -65,7 +65,7 @@ def _list(talk: HttpTalk) -> int:
 
 def _add(talk: HttpTalk, base_id: str, file: Path) -> int:
     try:
-        content = file.read_text(encoding="utf-8")
+        content = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         return complain(f"{file}: this is not a text in UTF-8.", code=1)
     except OSError as error:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
@@ -125,10 +125,19 @@ def frames_in(lines: Iterator[str]) -> Iterator[Told]:
 def _refusal(response: httpx2.Response) -> TalkFailed:
     try:
         problem = response.json()
-        message = f"{problem['detail']} ({problem['code']})"
+        message = _in_words(problem["detail"], problem["code"], problem.get("details", ()))
     except (ValueError, KeyError, TypeError):
         message = f"The server answered with status {response.status_code}. Is it a turnkeeper?"
     return TalkFailed(message, is_fatal=response.status_code == 401)
+
+
+def _in_words(detail: str, code: str, details: Iterable[Mapping[str, Any]]) -> str:
+    """A refusal, and below it each fault with its place."""
+    faults = [each for each in details if "message" in each]
+    lines = [
+        f"  {each['pointer']}: {each['message']}" if each.get("pointer") else f"  {each['message']}" for each in faults
+    ]
+    return "\n".join([f"{detail} ({code})", *lines])
 
 
 def talk_with_server(url: str | None, token: str | None) -> HttpTalk:
@@ -194,7 +203,7 @@ class EmbeddedTalk:
         try:
             return future.result()
         except TurnkeeperError as error:
-            raise TalkFailed(f"{error.detail} ({error.code})") from None
+            raise TalkFailed(_in_words(error.detail, error.code, error.details)) from None
 
     def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

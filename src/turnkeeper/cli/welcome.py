@@ -19,7 +19,7 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
     console.print(Text(f"turnkeeper {own_version()} is running", style="bold cyan"))
     console.print()
     ways = {
-        "Talk": Text(_chat_command(settings, url), style="green"),
+        "Talk": Text(_chat_command(settings, url, token if is_made else "..."), style="green"),
         "Open": Text(f"{url}/#token={token}" if is_made else url, style="cyan"),
         "Try": Text('"The ferry leaves at six."  then  "When does the ferry leave?"'),
         "Database": Text(_where(settings)),
@@ -42,12 +42,12 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
     console.print()
 
 
-def _chat_command(settings: Settings, url: str) -> str:
+def _chat_command(settings: Settings, url: str, token: str | None) -> str:
     """Short where chat finds this server by itself: from the folder of a database with the usual name."""
     usual = note_of(Settings())
     note = note_of(settings)
     is_found = note is not None and usual is not None and note.absolute() == usual.absolute()
-    return f"{own_command()} chat" if is_found else f"TURNKEEPER_TOKEN=... {own_command()} chat --url {url}"
+    return f"{own_command()} chat" if is_found else f"TURNKEEPER_TOKEN={token} {own_command()} chat --url {url}"
 
 
 def _where(settings: Settings) -> str:

@@ -115,7 +115,9 @@ class Trail:
         self._numbers["frame"] += 1
         metadata = {"purpose": purpose, "depth": depth, "max_depth": max_depth, "level": level.number}
         shown = input if input is not None else [seed.text for seed in seeds]
-        self.notes.begin(id, NodeType.FRAME, f"frame {depth}", frame_id=id, input=shown, metadata=metadata)
+        # Frames side by side are told apart by their question.
+        label = seeds[0].text if len(seeds) == 1 else f"frame {depth}"
+        self.notes.begin(id, NodeType.FRAME, label, frame_id=id, input=shown, metadata=metadata)
         frame = FrameTrail(self, id, depth, last)
         for seed in seeds:
             frame.begin_seed(seed)
