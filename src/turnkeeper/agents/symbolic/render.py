@@ -14,7 +14,6 @@ from turnkeeper.model.names import content_hash
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit
 from turnkeeper.ports.plugins import Solution, SolveStatus, Statement
 
-HERE = "this conversation"
 SHORT_STATEMENTS = 1
 SHORT_LIST = 3
 _CLOSING = re.compile(r"([.!?]?)$")
@@ -201,7 +200,10 @@ def _json_answer(answered: Answered, shape: Shape, marks: Marks) -> dict[str, An
 
 
 def _name_of(found: FoundUnit) -> str:
-    return HERE if found.place == SESSION_PLACE else found.unit.source_name or found.unit.title or "a mounted source"
+    replies = speech().replies
+    if found.place == SESSION_PLACE:
+        return replies["here"]
+    return found.unit.source_name or found.unit.title or replies["some_source"]
 
 
 def _named_sources(marks: Marks) -> str:
