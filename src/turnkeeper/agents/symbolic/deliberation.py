@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import islice
 
+from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.levels import Level
 from turnkeeper.agents.symbolic.stage import PluginUnusable
 from turnkeeper.agents.symbolic.trail import FrameTrail
@@ -129,8 +130,8 @@ class Deliberation:
             self._notes.edge(EdgeType.COMPARES, comparison, candidate.node)
         criterion = "agreement" if same else "support"
         self._notes.end(comparison, "resolved" if resolved else "open", metadata={"criterion": criterion})
-        words = "says the same" if same else "says the opposite" if contrary else "says something else"
-        challenge = self._frame.begin(NodeType.CHALLENGE, f"{other.solver} {words}")
+        said = "says_same" if same else "says_opposite" if contrary else "says_other"
+        challenge = self._frame.begin(NodeType.CHALLENGE, speech().replies[said].format(plugin=other.solver))
         self._notes.edge(EdgeType.CHALLENGES, challenge, best.node)
         severity = "high" if contrary else "medium"
         self._notes.end(challenge, "resolved" if resolved else "open", metadata={"severity": severity})

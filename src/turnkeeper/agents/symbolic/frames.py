@@ -7,6 +7,7 @@ from functools import partial
 
 from turnkeeper.agents.symbolic.choice import Choice
 from turnkeeper.agents.symbolic.deliberation import Candidate, Deliberation
+from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.levels import Level
 from turnkeeper.agents.symbolic.reference import antecedent, put_in
 from turnkeeper.agents.symbolic.solver import SymbolicSolver
@@ -302,7 +303,7 @@ class Frames:
             weighing.needs(candidate, node)
             weighing.ended(candidate, "accepted" if judgement.accepted else "rejected")
             if not judgement.accepted:
-                rejected.append(judgement.reason or f"{id} gave no reason")
+                rejected.append(judgement.reason or speech().replies["no_reason"].format(plugin=id))
             return judgement.accepted
         if failures:
             weighing.ended(candidate, "not-judged")
