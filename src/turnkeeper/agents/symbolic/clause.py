@@ -152,7 +152,7 @@ def _joined(said: list[str], joint: str, supposed: Supposed) -> Iterator[list[st
     if not others:
         return
     last = others[-1]
-    owned = not speech().words["owning"].isdisjoint(first) or any("'" in word for word in first)
+    owned = not speech().words["owning"].isdisjoint(first) or any(_owns(word) for part in parts for word in part)
     for part in others:
         for place in range(1, len(first)):
             yield [*first[:place], *part]

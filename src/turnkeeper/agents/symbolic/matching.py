@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from turnkeeper.agents.symbolic.language import speech
 from turnkeeper.agents.symbolic.question import Question, QuestionKind
@@ -173,7 +174,9 @@ def stands_on_its_side(question: Question, found: FoundUnit) -> bool:
         wanted = [meaning(word) for word in asked if word not in words["asking"]]
         places = iter(meanings)
         first = next((place for place, word in enumerate(meanings) if wanted and word == wanted[0]), 0)
-        subject_asked = question.kind is QuestionKind.WHO or question.backwards
+        # "Whom does A pay" asks for what follows the verb, "who pays A" for what stands before it.
+        helped = asked[:1] and asked[0] in speech().questions["yes_no"]
+        subject_asked = (question.kind is QuestionKind.WHO and not helped) or question.backwards
         return all(word in places for word in wanted) and (first > 0 or not subject_asked)
     return True
 
@@ -181,13 +184,25 @@ def stands_on_its_side(question: Question, found: FoundUnit) -> bool:
 def _has_owners(asked: Sequence[str], said: Sequence[str]) -> bool:
     """Whoever owns in the question owns in the unit: as "A's", or behind "of"."""
     owners = [word for word in asked if word.endswith("'s")]
+    wanted = {meaning(word) for word in asked}
     behind_of = {word for word, before in zip(said[1:], said, strict=False) if before in speech().words["owning"]}
     behind_of |= {
         word
         for place, word in enumerate(said[2:], start=2)
         if said[place - 2] in speech().words["owning"] and said[place - 1] in speech().words["determiners"]
     }
-    return all(owner in said or owner.removesuffix("'s") in behind_of for owner in owners)
+    if not all(owner in said or owner.removesuffix("'s") in behind_of for owner in owners):
+        return False
+    is_owned = bool(owners) or not speech().words["of_speakers"].isdisjoint(asked)
+    # "My sister's name" is not my name.
+    others = [
+        word
+        for word, after in pairwise(said)
+        if word.endswith("'s") and meaning(after) in wanted and meaning(word) not in wanted
+    ]
+    of = [after for word, after in pairwise(asked) if word in speech().words["owning"]]
+    turned = [word for word in of if word in said and word not in behind_of and f"{word}'s" not in said]
+    return not (is_owned and others) and not (turned and behind_of - set(asked))
 
 
 def _has_speaker(question: Question, said: Sequence[str]) -> bool:
