@@ -551,11 +551,12 @@ def test_a_correction_names_only_what_is_known(text: str, before: str) -> None:
     "piece",
     ["a", "a ", "no, ", "!", ". ", "if ", "to a, ", "is not ", "'", "(", "1. a\n", "because the ", "\u0130", "more "],
 )
-def test_the_time_to_read_grows_with_the_length_alone(piece: str) -> None:
+def test_the_work_to_read_grows_with_the_length_alone(piece: str) -> None:
     def seconds(times: int) -> float:
-        began = time.perf_counter()
+        """Of the processor, whatever the clock says."""
+        began = time.thread_time()
         ENGLISH.extract(piece * times)
-        return time.perf_counter() - began
+        return time.thread_time() - began
 
     seconds(10)
     short, long = min(seconds(2_000) for _ in range(3)), min(seconds(16_000) for _ in range(2))

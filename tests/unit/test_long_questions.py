@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -24,12 +24,12 @@ def read_whole(text: str) -> None:
 
 
 def best_of(work: Callable[[], None]) -> float:
-    """The quickest of a few: whatever else the machine does, it only adds."""
+    """Work of the processor, the least of a few: not what the clock says, and not what else the machine does."""
     took = []
     for _ in range(5):
-        began = perf_counter()
+        began = thread_time()
         work()
-        took.append(perf_counter() - began)
+        took.append(thread_time() - began)
     return min(took)
 
 
@@ -49,4 +49,4 @@ def test_reading_a_question_takes_as_long_as_it_is_and_no_longer(before: str, ag
     short, long = (before + again * size + behind for size in (SIZE, SIZE * TIMES))
 
     # Quadratic work would take 256 times as long.
-    assert best_of(lambda: read_whole(long)) < best_of(lambda: read_whole(short)) * TIMES * SLACK
+    assert best_of(lambda: read_whole(long)) < 0.02 + best_of(lambda: read_whole(short)) * TIMES * SLACK
