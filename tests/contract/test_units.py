@@ -471,3 +471,24 @@ async def test_roles_and_runs_of_units_survive(store: Store) -> None:
     assert kept.unit == steps
     assert kept.run_id == RunId(run.id)
     assert await search(store, session, "restart") == ["1. Stop it.\n2. Start it."]
+
+
+async def test_what_stands_for_a_word_in_sqlite_belongs_to_one_place_and_goes_with_its_unit(tmp_path: Path) -> None:
+    backend = SqliteBackend(tmp_path / "conversations.db")
+    store = backend.store()
+    await store.database.open()
+    mine, yours = await a_kept_session(store), await a_kept_session(store)
+    await knowing(store, mine, PORT)
+    await knowing(store, yours, a_unit(PORT.content, slot="port"))
+
+    indexed = await backend.execute("SELECT place, topic || ' ' || said FROM unit_search")
+    newer = a_unit("The port is 81.", slot="port")
+    await knowing(store, mine, newer, superseded=((PORT.id, newer.id),))
+    await knowing(store, mine, forgotten=(newer.id,))
+    left = await backend.execute("SELECT place FROM unit_search")
+    await store.database.close()
+
+    (_, first), (_, second) = indexed
+    assert len(first.split()) == len(second.split()) > 2
+    assert set(first.split()).isdisjoint(second.split())
+    assert left == [(yours.id,)]

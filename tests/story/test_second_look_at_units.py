@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from tests.eventually import eventually
 from tests.story.test_units import known_in, scribe, unit_saying
 from turnkeeper import AgentTurn, Settings, Turnkeeper
 from turnkeeper.errors import EnvelopeInvalid, RunEnded, SessionClosed, UnitNotCurrent
@@ -36,14 +38,16 @@ async def test_a_command_takes_its_turn_whatever_the_session_does_with_double_te
     await agent.begun.get()
 
     importing = asyncio.create_task(keeper.units.import_text(session.id, "The ferry takes cars."))
-    async for frame in keeper.follow_session(session.id, after=0):
-        if frame.type == "run.accepted" and frame.data["queue_no"] == 2:
-            break
+    await eventually(partial(has_taken_in, keeper, session.id, 2))
     agent.let_go()
 
     assert (await answering).text == "[Hello]"
     assert len((await importing).units["added"]) == 1
     assert await known_in(keeper, session.id) == [("The ferry takes cars.", UnitStatus.COMMITTED)]
+
+
+async def has_taken_in(keeper: Turnkeeper, session_id: str, runs: int) -> bool:
+    return len(await keeper.runs(session_id)) == runs
 
 
 class Slow:

@@ -11,15 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.contract.builders import NODE, a_session, run_saying
 from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.notes import RunNotes
 from turnkeeper.ledger.pictures import Tone, span, tone_of
+from turnkeeper.ledger.trace import Trace
 from turnkeeper.ledger.tree import as_tree, tree_lines
 from turnkeeper.model.explanation import Detail, Explanation, Stage, Summary
 from turnkeeper.model.graph import Edge, EdgeType, Graph, Node, NodeType
-from turnkeeper.model.ids import RunId, SessionId
+from turnkeeper.model.ids import Fence, RunId, SessionId, UnitId
+from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import RunError, RunStatus
+from turnkeeper.model.unit import UnitChanges
 from turnkeeper.settings import Settings
+from turnkeeper.steps.commit import explain
+from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.stores import explained, rows
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -414,3 +420,17 @@ def test_a_status_has_a_tone_that_an_eye_finds(status: str, tone: Tone) -> None:
 )
 def test_spans_are_milliseconds_below_a_thousand_and_then_seconds(microseconds: int, told: str) -> None:
     assert span(microseconds) == told
+
+
+@pytest.mark.parametrize("status", [RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.TIMED_OUT])
+def test_only_a_run_that_was_kept_says_that_units_were_changed(status: RunStatus) -> None:
+    run = run_saying("Forget it", a_session())
+    lease = Lease(
+        tenant=run.tenant, subject=run.subject, run_id=run.id, holder=NODE, fence=Fence(1), expires_at=run.wait_until
+    )
+    changes = UnitChanges(forgotten=(UnitId("session::t0001::unit-000"),))
+    draft = TurnDraft(run=run, lease=lease, trace=Trace(), unit_changes=changes)
+
+    told = explain(draft, status).units
+
+    assert bool(told) == (status is RunStatus.COMPLETED)
