@@ -67,6 +67,17 @@ async def test_reading_does_not_keep_a_session_alive(keeper: Turnkeeper, clock: 
     assert (await keeper.session(reply.session_id)).status is SessionStatus.EXPIRED
 
 
+async def test_a_list_shows_no_session_as_active_that_was_idle_for_too_long(
+    keeper: Turnkeeper, clock: SteppedClock
+) -> None:
+    await keeper.chat("Hello", agent="parrot")
+    clock.step(DAY)
+
+    (session,) = await keeper.sessions()
+
+    assert session.status is SessionStatus.EXPIRED
+
+
 async def test_an_expired_session_stays_known_as_expired(keeper: Turnkeeper, clock: SteppedClock) -> None:
     reply = await keeper.chat("Hello", agent="parrot")
     clock.step(DAY)
