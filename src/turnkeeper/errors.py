@@ -266,6 +266,67 @@ class RevisionMoved(TurnkeeperError):
         )
 
 
+class PackNotFound(TurnkeeperError):
+    code = "pack_not_found"
+    http_status = 404
+    title = "No such pack"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"There is no pack {ref!r}. Push it (turnkeeper packs push), or list those that there are.")
+
+
+class PackImmutable(TurnkeeperError):
+    code = "pack_immutable"
+    http_status = 409
+    title = "This version of the pack is there already, with other files"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(
+            f"{ref!r} was pushed before, with other files, and a pushed pack never changes. Raise `version` in "
+            "pack.yaml, then push again."
+        )
+
+
+class PackInvalid(TurnkeeperError):
+    """`details` names each fault by file, line, pointer and message."""
+
+    code = "pack_invalid"
+    http_status = 422
+    title = "The pack has faults"
+
+    def __init__(self, faults: Sequence[Mapping[str, Any]]) -> None:
+        counted = "one fault" if len(faults) == 1 else f"{len(faults)} faults"
+        super().__init__(
+            f"The pack has {counted}, so nothing of it was taken. Correct what details names.", details=faults
+        )
+
+
+class PackVersionMismatch(TurnkeeperError):
+    code = "pack_version_mismatch"
+    http_status = 409
+    title = "The session is pinned to another pack"
+
+    def __init__(self, session_id: SessionId, *, pinned: str | None, requested: str) -> None:
+        held = f"is pinned to {pinned!r}" if pinned else "has begun without a pack"
+        super().__init__(
+            f"Session {session_id!r} {held}, and the request names {requested!r}. Leave `pack` out, begin a new "
+            "session, or repin this one.",
+            details=[{"pointer": "/pack", "pinned": pinned, "requested": requested}],
+        )
+
+
+class GrantMissing(TurnkeeperError):
+    code = "grant_missing"
+    http_status = 403
+    title = "The caller lacks a grant that the intent needs"
+
+    def __init__(self, intent: str, grants: Sequence[str]) -> None:
+        super().__init__(
+            f"{intent} needs {', '.join(grants)}, which the caller does not have. Ask the operator for it; nothing of "
+            "this turn was kept."
+        )
+
+
 class LeaseLost(TurnkeeperError):
     code = "lease_lost"
     http_status = 409
@@ -493,6 +554,9 @@ _STATUS_OF_FAILURE = {
         AnswerRejected,
         BudgetExceeded,
         FrameDepthExceeded,
+        GrantMissing,
+        PackNotFound,
+        PackVersionMismatch,
         PluginNotFound,
         PluginStageExhausted,
         SessionClosed,
