@@ -66,6 +66,11 @@ LIBRARIES: dict[str, set[str]] = {
     "cyclopts": {"cli"},
     "rich": {"cli"},
     "httpx2": {"agents", "client", "cli"},
+    "dateparser": {"intent"},
+    "jsonschema_rs": {"intent"},
+    "phonenumbers": {"intent"},
+    "rapidfuzz": {"intent"},
+    "text_to_num": {"intent"},
     "hypothesis": {"testing"},
     "pytest": {"testing"},
 }

@@ -1,0 +1,99 @@
+"""Filling the names in an exact response with what is known.
+
+A name stands in braces: {date}, {guest.name}, {params.city}, {missing}. Two braces, {{ and }}, stand for one. Nothing
+else is read: a response cannot reach into a value, count in it or format it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_NAME = re.compile(r"\w[\w-]*(?:\.\w[\w-]*)*")
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+class ResponseMalformed(ValueError):
+    """A brace that is not closed, or something in braces that is no name. `position` counts characters from 0."""
+
+    def __init__(self, problem: str, position: int) -> None:
+        super().__init__(problem)
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    position: int
+
+
+def render(text: str, *, fields: Mapping[str, Any], variables: Mapping[str, Any]) -> str:
+    """The text with every name filled in. Variables come before fields; what is not known leaves nothing behind.
+
+    Braces that are not understood stay as they are: what was checked when the pack was pushed has none of them.
+    """
+    return _PIECE.sub(lambda piece: _filled(piece, fields, variables), text)
+
+
+def variables_in(text: str) -> Sequence[Variable]:
+    """The names in a response, in their order. Raises ResponseMalformed for the first brace that is wrong."""
+    return tuple(_variables(text))
+
+
+def as_words(value: Any) -> str:
+    """A value as people write it: lists with commas, nothing as nothing."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float() if value.is_integer():
+            return str(int(value))
+        case str():
+            return value
+        case Mapping():
+            return _joined([as_words(each) for each in value.values()])
+        case list() | tuple():
+            return _joined([as_words(each) for each in value])
+    return str(value)
+
+
+def value_at(fields: Mapping[str, Any], name: str) -> Any:
+    """What stands under a dotted name; None where nothing does."""
+    value: Any = fields
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _filled(piece: re.Match[str], fields: Mapping[str, Any], variables: Mapping[str, Any]) -> str:
+    if piece[0] in ("{{", "}}"):
+        return piece[0][0]
+    name = (piece[1] or "").strip()
+    if not _NAME.fullmatch(name):
+        return piece[0]
+    return as_words(value_at(variables if name.split(".")[0] in variables else fields, name))
+
+
+def _variables(text: str) -> Iterator[Variable]:
+    for piece in _PIECE.finditer(text):
+        if piece[0] in ("{{", "}}"):
+            continue
+        if piece[0] in ("{", "}"):
+            raise ResponseMalformed(
+                f"The brace {piece[0]} has no partner: write {piece[0] * 2} for a brace that is to be seen.",
+                piece.start(),
+            )
+        name = piece[1].strip()
+        if not _NAME.fullmatch(name):
+            raise ResponseMalformed(
+                f"{{{piece[1]}}} is no name: write a field such as {{date}} or {{guest.name}}, without brackets, "
+                "colons or exclamation marks.",
+                piece.start(),
+            )
+        yield Variable(name, piece.start())
+
+
+def _joined(words: Sequence[str]) -> str:
+    said = [word for word in words if word]
+    return ", ".join(said)
