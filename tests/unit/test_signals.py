@@ -21,10 +21,7 @@ OPEN_QUESTION = Clarification(question="Did you mean booking or billing?", reaso
     [
         ("Switch To Billing", True),
         ("switch to", False),
-        (
-            "I want to change mode of payment",
-            False,
-        ),  # the original says yes: it looks for letters, not for what is meant
+        ("I want to change mode of payment", False),  # the original says yes: it does not look at what follows
         ("please switch to billing", True),  # the original says no: it looks only at the start
         ("switch intents now", False),  # the original says yes: "switch intent" is a part of it, and another word
         ("switch flow", True),  # the original says no: the page names flow and mode only after "change"
