@@ -30,6 +30,7 @@ ROOMS: dict[str, set[str]] = {
     # How words are searched must be the same in every store and for what a client carries.
     "wording": {"model"},
     **dict.fromkeys(CRAFTS, BASE),
+    "intent": {"wording"} | BASE,
     "knowledge": {"wording"} | BASE,
     "custody": {"knowledge"} | BASE,
     "steps": {"settings"} | CRAFTS | BASE,
