@@ -239,6 +239,15 @@ SEEN: tuple[tuple[str, str | None], ...] = (
     ("how tall is the Eiffel tower", None),
     ("I like trains", None),
     ("write a poem about the sea", None),
+    # Words of the pack, and nothing that is wanted of it.
+    ("my kitchen table at home is broken", None),
+    ("the manager of my football team was fired", None),
+    ("what is a human", None),
+    ("put the wrong number in the phone book", None),
+    ("my sister works as a waiter", None),
+    ("in which order do the planets come", None),
+    ("I read a book about money", None),
+    ("how do I open a bank account", None),
 )
 
 UNSEEN: tuple[tuple[str, str | None], ...] = (
@@ -288,4 +297,11 @@ UNSEEN: tuple[tuple[str, str | None], ...] = (
     ("what is two plus two", None),
     ("nice weather today", None),
     ("can you sing a song", None),
+    # Words of the pack, and nothing that is wanted of it.
+    ("who invented the pizza", None),
+    ("the driver of the bus was nice", None),
+    ("my hair is too long", None),
+    ("I open the window at night", None),
+    ("is this place good for children", None),
+    ("what does a real estate agent do", None),
 )
