@@ -33,6 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "intent": {"wording"} | BASE,
     "knowledge": {"wording"} | BASE,
     "custody": {"knowledge"} | BASE,
+    "packs": {"intent", "knowledge"} | BASE,
     "steps": {"settings"} | CRAFTS | BASE,
     "engine": {"steps", "settings"} | CRAFTS | BASE,
     "dispatch": {"engine"} | CRAFTS | BASE,
@@ -48,8 +49,8 @@ ROOMS: dict[str, set[str]] = {
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,
     "client": GIVEN_TO_FACES,
-    # Units are checked and formatted on files, without a session and so without a Turnkeeper.
-    "cli": {"server", "client", "knowledge"} | GIVEN_TO_FACES,
+    # Units and packs are checked on files, without a session and so without a Turnkeeper.
+    "cli": {"server", "client", "knowledge", "packs"} | GIVEN_TO_FACES,
     "testing": {"turnkeeper", "keeper", "wiring", "settings", "stores", "agents"} | INNER,
 }
 
@@ -69,8 +70,9 @@ LIBRARIES: dict[str, set[str]] = {
     "httpx2": {"agents", "client", "cli"},
     "dateparser": {"intent"},
     "jsonschema_rs": {"intent"},
-    "phonenumbers": {"intent"},
-    "rapidfuzz": {"intent"},
+    "phonenumbers": {"intent", "packs"},
+    "rapidfuzz": {"intent", "packs"},
+    "yaml": {"packs"},
     "text_to_num": {"intent"},
     "hypothesis": {"testing"},
     "pytest": {"testing"},

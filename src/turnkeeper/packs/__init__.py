@@ -1,0 +1,1 @@
+"""Reading, checking and comparing packs, from the files that people write."""

@@ -1,0 +1,70 @@
+"""The forms of a pack: one JSON Schema for an intent, or for one of its states."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from turnkeeper.model.control import RESERVED_NAMES
+from turnkeeper.model.pack import ANY, UNKNOWN, JsonSchema
+from turnkeeper.packs.faults import PackFaultCode, shown
+from turnkeeper.packs.intents import CODE
+from turnkeeper.packs.parts import Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSchema:
+    """`state` is None for a schema of every state. One that has faults is no `schema`."""
+
+    intent: str
+    state: str | None
+    part: Part
+    schema: JsonSchema | None
+
+    @property
+    def name(self) -> str:
+        return self.intent if self.state is None else f"{self.intent}.{self.state}"
+
+
+def read_schema(part: Part) -> WrittenSchema | None:
+    from turnkeeper.intent.schemas import schema_faults
+
+    faults = schema_faults(part.value)
+    for fault in faults:
+        Part(file=part.file, document=part.document, faults=part.faults, pointer=fault.pointer, value=None).refuse(
+            _code_of(fault.pointer), fault.message
+        )
+    codes = _codes_in(part)
+    if codes is None:
+        return None
+    return WrittenSchema(intent=codes[0], state=codes[1], part=part, schema=None if faults else part.value)
+
+
+def fields_of(schema: JsonSchema) -> Iterator[str]:
+    """The names of all its fields; those of an object in a field with a dot between."""
+    return _fields_below(schema, schema, "")
+
+
+def _fields_below(root: JsonSchema, node: Mapping[str, Any], above: str) -> Iterator[str]:
+    from turnkeeper.intent.schemas import followed
+
+    for name, child in node.get("properties", {}).items():
+        yield f"{above}{name}"
+        yield from _fields_below(root, followed(root, child), f"{above}{name}.")
+
+
+def _code_of(pointer: str) -> PackFaultCode:
+    """A reserved name is told apart: it is not the schema that is wrong there, but the name that is taken."""
+    parts = pointer.split("/")[1:]
+    is_reserved = len(parts) == 2 and parts[0] == "properties" and parts[1] in RESERVED_NAMES
+    return PackFaultCode.RESERVED_FIELD if is_reserved else PackFaultCode.UNFIT_SCHEMA
+
+
+def _codes_in(part: Part) -> tuple[str, str | None] | None:
+    name = PurePosixPath(part.file).name.removesuffix(".json")
+    codes = name.split(".")
+    if len(codes) > 2 or not all(CODE.fullmatch(code) for code in codes) or codes[0] in (ANY, UNKNOWN):
+        message = f"{shown(name)} names no intent. Call the file INTENT.json or INTENT.STATE.json."
+        part.refuse(PackFaultCode.UNFIT_CODE, message)
+        return None
+    return codes[0], codes[1] if len(codes) == 2 and codes[1] != ANY else None

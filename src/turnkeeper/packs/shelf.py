@@ -1,0 +1,78 @@
+"""Packs as turns use them: read once, and kept at hand for as long as they are wanted."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from turnkeeper.errors import PackInvalid, PackNotFound, PackVersionMismatch
+from turnkeeper.model.ids import SessionId, TenantId
+from turnkeeper.model.mount import Mount, MountKind
+from turnkeeper.model.pack import Pack, PackPin, PushedPack
+from turnkeeper.model.pack_config import PackConfig
+from turnkeeper.ports.packs import PackStore
+
+MOST_AT_HAND = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PackShelf:
+    """A pushed pack never changes, so it is read from the store once; what a tenant wants otherwise is read live."""
+
+    store: PackStore
+    _at_hand: OrderedDict[tuple[TenantId, str, str], tuple[Pack, PushedPack]] = field(default_factory=OrderedDict)
+
+    async def find(self, tenant: TenantId, ref: str) -> PackPin:
+        """The pack that is meant by `id` or `id@version`; without a version the highest. Raises PackNotFound."""
+        pack_id, at, version = ref.partition("@")
+        if at and not is_version(version):
+            raise PackNotFound(ref)
+        return (await self.store.get(tenant, pack_id, version if at else None)).pin
+
+    async def open(self, tenant: TenantId, pin: PackPin) -> Pack:
+        """Raises PackNotFound, or PackInvalid when this turnkeeper can no longer read it."""
+        return (await self._taken(tenant, pin))[0]
+
+    async def config(self, tenant: TenantId, pack: Pack) -> PackConfig:
+        """What holds in this very turn: what the tenant wants, else what the pack says."""
+        overrides = await self.store.overrides(tenant, pack.id)
+        return pack.config.with_values({key: each.value for key, each in overrides.items() if each.enabled})
+
+    async def mounts(self, tenant: TenantId, pins: tuple[PackPin, ...]) -> tuple[Mount, ...]:
+        """The knowledge that comes with these packs."""
+        pushed = [(await self._taken(tenant, pin))[1] for pin in pins]
+        return tuple(
+            Mount(
+                kind=MountKind.PACK, id=each.knowledge_base, revision=each.knowledge_revision, mounted_at=each.pushed_at
+            )
+            for each in pushed
+            if each.knowledge_base is not None
+        )
+
+    async def _taken(self, tenant: TenantId, pin: PackPin) -> tuple[Pack, PushedPack]:
+        place = (tenant, pin.ref, pin.hash)
+        if place in self._at_hand:
+            self._at_hand.move_to_end(place)
+            return self._at_hand[place]
+        pushed = await self.store.get(tenant, pin.id, pin.version)
+        if pushed.hash != pin.hash:
+            raise PackVersionMismatch(SessionId(""), pinned=f"{pin.ref} ({pin.hash[:12]})", requested=pin.ref)
+        self._at_hand[place] = (readable(pushed), pushed)
+        if len(self._at_hand) > MOST_AT_HAND:
+            self._at_hand.popitem(last=False)
+        return self._at_hand[place]
+
+
+def readable(pushed: PushedPack) -> Pack:
+    # Reading YAML is for those who have packs; without them its libraries are never loaded.
+    from turnkeeper.packs.reading import read_pack
+
+    pack, faults = read_pack(pushed.files)
+    if pack is None:
+        raise PackInvalid([fault.as_detail() for fault in faults])
+    return pack
+
+
+def is_version(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) == 3 and all(
+        part.isascii() and part.isdigit() and len(part) < 10 and str(int(part)) == part for part in parts
+    )
