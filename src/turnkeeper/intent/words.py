@@ -13,14 +13,28 @@ want wants wanted like need needs know tell give get got let make go going mean 
 im ive id ill dont didnt doesnt cant couldnt wont isnt whats hows theres lets
 """
 
+# When and how many is asked of everything: it tells little about what is wanted.
+_WHEN_AND_HOW_MANY = """
+today tonight tomorrow yesterday morning noon afternoon evening night day week month next last am pm
+monday tuesday wednesday thursday friday saturday sunday two three four five six seven eight nine ten
+"""
 
-@lru_cache(maxsize=4_096)
+
 def content_words(text: str) -> tuple[str, ...]:
     """Each once, in their order; none for a message of nothing but common words."""
-    joined = text.replace("'", "").replace("\u2019", "")
-    return tuple(dict.fromkeys(word for word in words_of(joined) if word not in _common()))
+    return tuple(word for word in words_in(text) if not is_common(word))
+
+
+@lru_cache(maxsize=4_096)
+def words_in(text: str) -> tuple[str, ...]:
+    """All of them, each once, in their order."""
+    return tuple(dict.fromkeys(words_of(text.replace("'", "").replace("\u2019", ""))))
+
+
+def is_common(word: str) -> bool:
+    return word in _common() or word.isdigit()
 
 
 @cache
 def _common() -> frozenset[str]:
-    return frozenset(words_of(_COMMON))
+    return frozenset(words_of(_COMMON + _WHEN_AND_HOW_MANY))
