@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.utterances import INTENTS, SEEN
-from turnkeeper.intent.resolving import judge
+from tests.utterances import INTENTS, SEEN, UNSEEN
+from turnkeeper.intent.judging import judge
 from turnkeeper.intent.scoring import MOST_CHARS, score
 from turnkeeper.model.pack import Intent, IntentRule, IntentState, RuleKind
 from turnkeeper.model.pack_config import PackConfig
@@ -195,6 +195,8 @@ def tally(utterances: Iterable[tuple[str, str | None]]) -> Tally:
 
 def test_what_people_say_is_mostly_understood_and_hardly_ever_misunderstood() -> None:
     assert tally(SEEN) == Tally(all=97, right=89, wrong=1, asked=3)
+    # As the first run said. Both that are wrong are chatter with a word of the pack: there the scorer is weak.
+    assert tally(UNSEEN) == Tally(all=52, right=42, wrong=2, asked=5)
 
 
 def test_loading_the_scorer_loads_no_library_for_likeness() -> None:

@@ -1,144 +1,116 @@
-"""What is believed of what a resolver proposes, whichever resolver it was."""
+"""Finding out what a user wants: by rules, by a model, or by the one where the other does not know.
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from math import isfinite
+What is told of it holds codes, confidences and counts, and never what somebody said.
+"""
 
-from turnkeeper.model.dialogue import Clarification, Option
-from turnkeeper.model.pack import Intent
-from turnkeeper.model.pack_config import PackConfig
-from turnkeeper.model.resolution import Judgement, Resolution, Score, Verdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-MOST_OPTIONS = 3
+from turnkeeper.intent.judging import Reason, judge
+from turnkeeper.intent.resolving_by_model import ask_model
+from turnkeeper.intent.scoring import score
+from turnkeeper.model.budget import Budget
+from turnkeeper.model.pack_config import PackConfig, ResolverChoice
+from turnkeeper.model.resolution import Judgement, Resolution, ResolvedBy, ResolveInput, Verdict
+from turnkeeper.model.stages import Stage
+from turnkeeper.ports.chat_model import ChatModel
 
-
-class Reason(StrEnum):
-    """Why a judgement is what it is."""
-
-    CLEAR = "clear"
-    CLARIFICATION_SUPPRESSED = "clarification_suppressed"
-    COLLISION = "collision"
-    RESOLVER_ASKS = "resolver_asks"
-    NO_INTENT = "no_intent"
-    NOT_ALLOWED = "not_allowed"
-    LOW_CONFIDENCE = "low_confidence"
+Note = Callable[[str, Mapping[str, Any]], None]
 
 
-def judge(
-    resolution: Resolution,
+async def resolve(
+    asked: ResolveInput,
     *,
-    intents: Sequence[Intent],
     config: PackConfig,
-    clarification: Clarification | None,
+    model: ChatModel | None,
+    budget: Budget,
+    deadline: datetime,
     has_schema: Callable[[str], bool],
+    note: Note,
 ) -> Judgement:
-    """Only what is in `intents` is ever believed. While a question is open, no collision leads to another one.
-
-    A resolver that wants to ask is not heard when the first intent has a form, is sure enough and has no rival: the
-    form asks what is missing. A collision is always asked about.
-    """
-    ranking = _Ranking.of(resolution, intents)
-    first = ranking.first
-    has_rival = ranking.has_rival(config)
-    is_sure = first is not None and first.confidence >= config.min_confidence
-    if has_rival and clarification is None:
-        return _question(Reason.COLLISION, resolution, ranking, config)
-    suppressed = first is not None and is_sure and not has_rival and has_schema(first.intent)
-    if resolution.needs_clarification and not suppressed:
-        return _question(Reason.RESOLVER_ASKS, resolution, ranking, config)
-    if first is None:
-        return _rejected(Reason.NOT_ALLOWED if _proposes(resolution) else Reason.NO_INTENT)
-    if not is_sure:
-        return _rejected(Reason.LOW_CONFIDENCE, first.confidence)
-    reason = Reason.CLARIFICATION_SUPPRESSED if resolution.needs_clarification else Reason.CLEAR
-    return Judgement(
-        verdict=Verdict.ACCEPTED,
-        intent=first.intent,
-        state=first.state,
-        confidence=first.confidence,
-        reason=reason,
-    )
+    """A model that gives nothing usable leaves it to the rules; `deadline` is until when it may take."""
+    bench = _Bench(asked=asked, config=config, has_schema=has_schema, note=note)
+    if config.resolver is ResolverChoice.RULES:
+        return bench.decided(ResolvedBy.CLASSIFIER, bench.by_rules())
+    by_rules = bench.by_rules() if config.resolver is ResolverChoice.AUTO else None
+    if by_rules is not None and by_rules.verdict is Verdict.ACCEPTED:
+        return bench.decided(ResolvedBy.CLASSIFIER, by_rules)
+    by_model = await bench.by_model(model, budget, deadline)
+    # A question of the rules is worth more than nothing from the model.
+    if by_model is None or (by_model.verdict is Verdict.REJECTED and by_rules and by_rules.question):
+        return bench.decided(ResolvedBy.CLASSIFIER, by_rules or bench.by_rules())
+    return bench.decided(ResolvedBy.AGENT, by_model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranking:
-    """The intents that are allowed, the surest first; of equals that of the lower priority number."""
+class _Bench:
+    asked: ResolveInput
+    config: PackConfig
+    has_schema: Callable[[str], bool]
+    note: Note
 
-    scores: tuple[Score, ...]
-    intents: dict[str, Intent]
+    def by_rules(self) -> Judgement:
+        judgement = self._judge(score(self.asked))
+        self.note(_OF_RULES[judgement.verdict], _told(judgement))
+        return judgement
 
-    @classmethod
-    def of(cls, resolution: Resolution, intents: Sequence[Intent]) -> "_Ranking":
-        known = {intent.code: intent for intent in intents}
-        best: dict[str, Score] = {}
-        for score in _proposed(resolution):
-            if score.intent in known and isfinite(score.confidence):
-                best[score.intent] = _surer(best.get(score.intent), _within_bounds(score, known[score.intent]))
-        order = sorted(best.values(), key=lambda each: (-each.confidence, known[each.intent].priority, each.intent))
-        return cls(scores=tuple(order), intents=known)
+    async def by_model(self, model: ChatModel | None, budget: Budget, deadline: datetime) -> Judgement | None:
+        if model is None or not self.asked.intents:
+            reason = "no_model" if model is None else "no_intents"
+            self.note(Stage.INTENT_AGENT_SKIPPED, {"reason": reason})
+            return None
+        answer = await ask_model(self.asked, model=model, budget=budget, deadline=deadline)
+        if answer.resolution is None:
+            stage = Stage.INTENT_AGENT_REJECTED if answer.was_asked else Stage.INTENT_AGENT_SKIPPED
+            self.note(stage, {"reason": answer.reason})
+            return None
+        judgement = self._judge(answer.resolution)
+        if judgement.reason == Reason.CLARIFICATION_SUPPRESSED:
+            self.note(Stage.INTENT_AGENT_CLARIFICATION_SUPPRESSED_SCHEMA_FLOW, {"intent": judgement.intent})
+        self.note(_of_model(judgement), _told(judgement))
+        return judgement
 
-    @property
-    def first(self) -> Score | None:
-        return self.scores[0] if self.scores else None
+    def decided(self, source: ResolvedBy, judgement: Judgement) -> Judgement:
+        if judgement.verdict is Verdict.ACCEPTED:
+            self.note(_RESOLVED[source], _told(judgement))
+        return judgement
 
-    def has_rival(self, config: PackConfig) -> bool:
-        """Whether a second intent is likely enough, and about as likely as the first."""
-        if len(self.scores) < 2:
-            return False
-        first, second = (score.confidence for score in self.scores[:2])
-        # 0.8 - 0.7 is a little more than 0.1 in binary; nobody who writes a gap of 0.1 means that.
-        return second >= config.collision_floor and round(first - second, 9) <= config.collision_gap_threshold
-
-    def options(self, config: PackConfig) -> tuple[Option, ...]:
-        likely = [score.intent for score in self.scores if score.confidence >= config.collision_floor]
-        return tuple(self.option(code) for code in likely[:MOST_OPTIONS])
-
-    def option(self, code: str) -> Option:
-        return Option(code=code, label=self.intents[code].name or code)
-
-
-def _proposed(resolution: Resolution) -> Iterator[Score]:
-    """All scores, and the intent that is named outright as one more. A confidence in no intent counts for none."""
-    yield from resolution.scores
-    if resolution.intent is not None:
-        yield Score(intent=resolution.intent, confidence=resolution.confidence, state=resolution.state)
-
-
-def _proposes(resolution: Resolution) -> bool:
-    return any(True for _ in _proposed(resolution))
+    def _judge(self, resolution: Resolution) -> Judgement:
+        return judge(
+            resolution,
+            intents=self.asked.intents,
+            config=self.config,
+            clarification=self.asked.clarification,
+            has_schema=self.has_schema,
+        )
 
 
-def _within_bounds(score: Score, intent: Intent) -> Score:
-    """A confidence between 0 and 1, and a state only if the intent has it."""
-    known = score.state is not None and intent.state(score.state) is not None
-    return replace(score, confidence=min(1.0, max(0.0, score.confidence)), state=score.state if known else None)
+_OF_RULES = {
+    Verdict.ACCEPTED: Stage.INTENT_CLASSIFICATION_MATCHED,
+    Verdict.UNCLEAR: Stage.INTENT_CLASSIFIER_COLLISION,
+    Verdict.REJECTED: Stage.INTENT_CLASSIFIER_NO_MATCH,
+}
+_RESOLVED = {
+    ResolvedBy.CLASSIFIER: Stage.INTENT_RESOLVED_BY_CLASSIFIER,
+    ResolvedBy.AGENT: Stage.INTENT_RESOLVED_BY_AGENT,
+}
 
 
-def _surer(one: Score | None, other: Score) -> Score:
-    """The higher confidence, and a state if either names one; so the order in which they come does not count."""
-    if one is None:
-        return other
-    first, second = sorted((one, other), key=lambda each: (-each.confidence, each.state is None, each.state or ""))
-    return first if first.state is not None else replace(first, state=second.state)
+def _of_model(judgement: Judgement) -> Stage:
+    if judgement.verdict is Verdict.ACCEPTED:
+        return Stage.INTENT_AGENT_ACCEPTED
+    if judgement.verdict is Verdict.REJECTED:
+        return Stage.INTENT_AGENT_REJECTED
+    is_collision = judgement.reason == Reason.COLLISION
+    return Stage.INTENT_AGENT_COLLISION if is_collision else Stage.INTENT_AGENT_NEEDS_CLARIFICATION
 
 
-def _question(reason: Reason, resolution: Resolution, ranking: _Ranking, config: PackConfig) -> Judgement:
-    offered = tuple(ranking.option(option.code) for option in resolution.options if option.code in ranking.intents)
-    options = (() if reason is Reason.COLLISION else offered[:MOST_OPTIONS]) or ranking.options(config)
-    question = resolution.question or _did_you_mean(options)
-    if question is None:
-        return _rejected(Reason.NO_INTENT)
-    confidence = ranking.first.confidence if ranking.first else 0.0
-    return Judgement(verdict=Verdict.UNCLEAR, confidence=confidence, question=question, options=options, reason=reason)
-
-
-def _did_you_mean(options: Sequence[Option]) -> str | None:
-    labels = [option.label for option in options]
-    if len(labels) < 2:
-        return f"Did you mean {labels[0]}?" if labels else None
-    return f"Did you mean {', '.join(labels[:-1])} or {labels[-1]}?"
-
-
-def _rejected(reason: Reason, confidence: float = 0.0) -> Judgement:
-    return Judgement(verdict=Verdict.REJECTED, confidence=confidence, reason=reason)
+def _told(judgement: Judgement) -> Mapping[str, Any]:
+    told: dict[str, Any] = {"confidence": judgement.confidence}
+    if judgement.verdict is Verdict.ACCEPTED:
+        return told | {"intent": judgement.intent, "state": judgement.state}
+    if judgement.verdict is Verdict.UNCLEAR:
+        return told | {"options": [option.code for option in judgement.options]}
+    return told | {"reason": str(judgement.reason)}
