@@ -22,7 +22,9 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
+from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
+from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.extractor import Extractor
@@ -33,6 +35,7 @@ from turnkeeper.steps.change_units import ChangeUnits
 from turnkeeper.steps.commit import Commit, explain
 from turnkeeper.steps.draft import Step, TurnDraft
 from turnkeeper.steps.hand_off import HandOff, RunSuspended
+from turnkeeper.steps.hold_intent import HoldIntent
 from turnkeeper.steps.intake import TakeIn
 from turnkeeper.steps.materialize import Materialize
 from turnkeeper.steps.open_session import OpenSession
@@ -49,6 +52,8 @@ class World:
     custodians: Mapping[Custody, Custodian]
     agents: Agents
     extractor: Extractor
+    packs: PackShelf
+    model: ChatModel | None
     clock: Clock
     node: NodeId
     settings: Settings
@@ -119,6 +124,7 @@ class Engine:
         self.take_in = TakeIn(
             self._runs,
             world.store.sessions,
+            world.packs,
             world.store.nodes,
             world.agents,
             world.clock,
@@ -148,6 +154,8 @@ class Engine:
                     trace.begin(name)
                     draft = await step(draft)
                     trace.end()
+                    if draft.is_over:
+                        break
             live.begin_commit()
             trace.begin("commit")
             draft = await self._commit(draft)
@@ -294,10 +302,12 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
         delta_seconds=settings.delta_seconds, delta_bytes=settings.delta_bytes, most_chars=settings.output_chars
     )
     deadline = partial(_deadline_of_draft, world)
+    reset = Reset(world.custodians, world.packs, settings.reset_reply)
     return (
-        ("open_session", OpenSession(world.custodians)),  # the lease first, then the load
-        ("reset", Reset(world.custodians)),  # every trigger ends here
-        ("materialize", Materialize(deadline, settings.history_tokens, store.bases, limits)),
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents)),  # the lease first, then the load
+        ("reset", reset),  # every trigger ends here
+        ("hold_intent", HoldIntent(world.packs, reset, world.model, world.clock, deadline, limits)),
+        ("materialize", Materialize(deadline, settings.history_tokens, store.bases, limits, world.packs)),
         ("hand_off", HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes)),
     )
 
@@ -305,8 +315,8 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
 def command_steps(world: World) -> tuple[tuple[str, Step], ...]:
     """What a command goes through: no agent is asked."""
     return (
-        ("open_session", OpenSession(world.custodians)),
-        ("reset", Reset(world.custodians)),
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents)),
+        ("reset", Reset(world.custodians, world.packs, world.settings.reset_reply)),
         ("change_units", ChangeUnits(world.custodians, world.store.units, world.extractor, world.clock)),
     )
 

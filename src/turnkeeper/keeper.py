@@ -20,6 +20,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.keeping.bases import Bases
 from turnkeeper.keeping.continuing import checked_idle, continued
+from turnkeeper.keeping.packs import Packs
 from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
@@ -107,6 +108,15 @@ class Turnkeeper:
             audit=self._audit_of_command,
             tell=self._dispatch.tell,
         )
+        self.packs = Packs(
+            self._store.packs,
+            self._world.packs,
+            self.bases,
+            self._clock,
+            settings,
+            change_session=self.change_session,
+            audit=self._audit_of_command,
+        )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
         self._accepting = self._opened = self._closed = False
@@ -188,10 +198,12 @@ class Turnkeeper:
         allows: Iterable[DoubleText | str] = tuple(DoubleText),
         retry_safe: bool = False,
         run_seconds: float | None = None,
+        pack: str | None = None,
     ) -> Callable[[F], F]:
         """Register a function as an agent: async or sync, returning its answer or yielding it piece by piece.
 
-        `retry_safe` says that an answer may be tried again when the node died in the middle of it.
+        `retry_safe` says that an answer may be tried again when the node died in the middle of it. `pack` is what
+        its sessions are pinned to, unless the first message asks for another one.
         """
         if not is_id(name):
             raise ValueError(f"an agent needs a simple name, not {name!r}")
@@ -200,6 +212,7 @@ class Turnkeeper:
             allows=frozenset(DoubleText(way) for way in allows),
             retry_safe=retry_safe,
             run_seconds=run_seconds,
+            pack=pack,
         )
 
         def register(function: F) -> F:
@@ -229,6 +242,7 @@ class Turnkeeper:
         *,
         session_id: str | None = None,
         agent: str | None = None,
+        pack: str | None = None,
         principal: Principal = LOCAL,
         reset: bool = False,
         params: Any = None,
@@ -247,13 +261,15 @@ class Turnkeeper:
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
 
-        `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what the
-        session would rather use next.
+        `pack` (`id`, or `id@version`) is what a new session is pinned to; of a session that is pinned it must be the
+        same. `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what
+        the session would rather use next.
         """
         inbound = Inbound(
             message=message,
             session_id=session_id,
             agent=agent,
+            pack=pack,
             reset=reset,
             params={} if params is None else params,
             plugins=plugins,
@@ -375,6 +391,7 @@ class Turnkeeper:
         *,
         principal: Principal = LOCAL,
         agent: str | None = None,
+        pack: str | None = None,
         title: str | None = None,
         plugins: Any = None,
         model: Any = None,
@@ -389,14 +406,20 @@ class Turnkeeper:
         one ended with.
         """
         inbound = Inbound(
-            command=Command.CREATE, agent=agent, plugins=plugins, model=model, level=level, trace_id=trace_id
+            command=Command.CREATE,
+            agent=agent,
+            pack=pack,
+            plugins=plugins,
+            model=model,
+            level=level,
+            trace_id=trace_id,
         )
         envelope = self._envelope(inbound, principal)
         before = None if from_session_id is None else await self._finished(from_session_id, principal)
         if before is not None and agent is None:
             envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
-        session = replace(self._engine.take_in.new_session(envelope), title=title)
+        session = replace(await self._engine.take_in.new_session(envelope), title=title)
         turn = None
         if before is not None:
             session, turn = continued(session, before, envelope.received_at)

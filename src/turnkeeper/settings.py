@@ -73,6 +73,9 @@ class Settings:
     plugins_per_stage: int = 4
     parallel_frames: int = 4
 
+    reset_reply: str = "We start afresh."
+    pack_bytes: int = 1_048_576
+
     model_url: str | None = field(default=None, repr=False)
     model_key: str | None = field(default=None, repr=False)
     model_name: str | None = None

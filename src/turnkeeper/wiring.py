@@ -19,6 +19,7 @@ from turnkeeper.engine import World
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
 from turnkeeper.model.session import Custody
+from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import AgentPolicy
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
@@ -98,6 +99,8 @@ def wire(
         custodians=custodians,
         agents=registry,
         extractor=RuleExtractor(),
+        packs=PackShelf(store.packs),
+        model=chat_model(settings, clock),
         clock=clock,
         node=node,
         settings=settings,

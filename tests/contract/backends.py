@@ -59,6 +59,8 @@ TABLES = (
     "units",
     "knowledge_bases",
     "sources",
+    "packs",
+    "pack_overrides",
 )
 
 

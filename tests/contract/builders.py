@@ -30,7 +30,7 @@ from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
 from turnkeeper.model.session import Conversation, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import Unit, UnitChanges, UnitRole
-from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd
+from turnkeeper.ports.runs import Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.units import UnitView
 from turnkeeper.testing.clock import NOON, SteppedClock
@@ -224,8 +224,18 @@ async def answer(store: Store, session: Session, run: Run, text: str, **changes:
     return await accept(store, text, session, answers=run.id, answer_text=text, **changes)
 
 
-async def reset(store: Store, session: Session, lease: Lease, revision: int = 0) -> Epoch:
-    return await store.runs.reset(lease, session_id=session.id, expected_revision=revision, at=NOON, trigger="command")
+async def reset(
+    store: Store, session: Session, lease: Lease, revision: int = 0, params: Mapping[str, Any] | None = None
+) -> Epoch:
+    wish = ResetWish(
+        session_id=session.id,
+        expected_revision=revision,
+        trigger="COMMAND",
+        at=NOON,
+        params=params or {},
+        audit=audit_of("reset", outcome="cleared"),
+    )
+    return await store.runs.reset(lease, wish)
 
 
 async def supersede(

@@ -17,6 +17,7 @@ def test_a_run_tells_its_answer_and_why(ben: Api) -> None:
         "intake",
         "open_session",
         "reset",
+        "hold_intent",
         "materialize",
         "hand_off",
         "commit",

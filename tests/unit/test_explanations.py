@@ -29,7 +29,7 @@ from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.stores import explained, rows
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
-STEPS = ("intake", "open_session", "reset", "materialize", "hand_off", "commit")
+STEPS = ("intake", "open_session", "reset", "hold_intent", "materialize", "hand_off", "commit")
 SPITEFUL = ['"', "]", "[", "\n", "end", "#quot;", "`", "%%{", "<b>", "\x1b[31m", "|", ";", "subgraph x", "style a:b"]
 texts = st.one_of(st.text(max_size=30), st.lists(st.sampled_from(SPITEFUL), max_size=4).map("".join))
 ids = st.one_of(st.sampled_from(["frame-0", "step-0", "step-4", "step_-1", "step"]), st.text(max_size=5))

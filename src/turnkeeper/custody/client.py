@@ -16,18 +16,20 @@ from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.knowledge.carried import CarriedUnits
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
-from turnkeeper.ports.custodian import Kept
+from turnkeeper.ports.custodian import Kept, ResetOrder
 from turnkeeper.ports.runs import RunEnd, RunStore
 
 VERSION = 1
@@ -47,6 +49,8 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     state: dict[str, Any]
     units: tuple[dict[str, Any], ...] = ()
     preferences: Preferences = msgspec.field(default_factory=Preferences)
+    packs: tuple[PackPin, ...] = ()
+    dialogue: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class ClientCustodian:
             created_at=created_at,
             last_active_at=run.accepted_at,
             preferences=carried.preferences if carried else Preferences(),
+            packs=carried.packs if carried else (),
+            dialogue=dialogue_of(carried) if carried else Dialogue(),
         )
         if carried is None:
             return Conversation(session=session)
@@ -85,9 +91,9 @@ class ClientCustodian:
             units=units_of(carried),
         )
 
-    async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
-        session = conversation.session
-        return conversation.after_reset(session.epoch.next(at=self.clock.now(), last_seq=session.last_seq))
+    async def reset(self, run: Run, lease: Lease, conversation: Conversation, order: ResetOrder) -> Conversation:
+        epoch = conversation.session.epoch.next(at=self.clock.now(), last_seq=conversation.session.last_seq)
+        return conversation.after_reset(epoch, order.params)
 
     def memory(self, conversation: Conversation) -> UnitMemory:
         return UnitMemory(CarriedUnits(conversation.units), view_of(conversation.session))
@@ -124,7 +130,7 @@ class ClientCustodian:
         carried, is_cut = self._fitting(after)
         warnings = (CARRIED_CUT,) if is_cut else ()
         explanation = replace(explanation, warnings=explanation.warnings + warnings)
-        result = {"text": turn.messages[-1].content, "turn": turn.number, "carried": carried}
+        result = {"text": turn.messages[-1].content, "turn": turn.number, "carried": carried, "intent": turn.intent}
         end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=turn.committed_at, result=result)
         committed = await self.runs.end(lease, end)
         revised = replace(committed, revision=after.session.revision)
@@ -145,6 +151,8 @@ def _packed(conversation: Conversation, history: tuple[Message, ...], units: tup
             state=dict(conversation.state),
             units=tuple(unit.given for unit in units),
             preferences=session.preferences,
+            packs=session.packs,
+            dialogue=dict(session.dialogue.given),
         )
     )
     return packed
@@ -160,11 +168,17 @@ def units_of(carried: Carried) -> tuple[Unit, ...]:
     return msgspec.convert(carried.units, tuple[Unit, ...])
 
 
+def dialogue_of(carried: Carried) -> Dialogue:
+    """It travels without the parts that say nothing."""
+    return msgspec.convert(carried.dialogue, Dialogue)
+
+
 def carried_of(value: Mapping[str, Any]) -> Carried:
     """Raises EnvelopeInvalid when this is not what an earlier reply gave out."""
     try:
         carried = msgspec.convert(value, Carried, strict=True)
         units_of(carried)
+        dialogue_of(carried)
     except (msgspec.ValidationError, ValueError) as error:
         raise EnvelopeInvalid(
             "The carried state is not one that turnkeeper gave out. Send back `carried` exactly as it was received, "

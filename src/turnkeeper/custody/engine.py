@@ -10,16 +10,18 @@ import msgspec
 from turnkeeper.errors import SessionClosed
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
+from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import SessionId, TenantId, UnitId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.mount import MountKind
 from turnkeeper.model.run import Run
-from turnkeeper.model.session import Conversation, Past
+from turnkeeper.model.session import Conversation, Past, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
-from turnkeeper.ports.custodian import Kept
-from turnkeeper.ports.runs import RunStore
+from turnkeeper.ports.custodian import Kept, ResetOrder
+from turnkeeper.ports.runs import ResetWish, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.ports.units import UnitReader
 
@@ -45,24 +47,43 @@ class EngineCustodian:
             raise SessionClosed(run.session_id)
         return conversation
 
-    async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
-        session = conversation.session
-        epoch = await self.runs.reset(
-            lease,
+    async def reset(self, run: Run, lease: Lease, conversation: Conversation, order: ResetOrder) -> Conversation:
+        if await self.runs.has_reset(run):
+            return conversation
+        session, now = conversation.session, self.clock.now()
+        wish = ResetWish(
             session_id=session.id,
             expected_revision=session.revision,
-            at=self.clock.now(),
-            trigger=trigger,
+            trigger=order.trigger,
+            at=now,
+            params=order.params,
+            audit=AuditFacts(
+                tenant=session.tenant,
+                at=now,
+                verb="reset",
+                outcome="cleared",
+                facts={
+                    "session_id": session.id,
+                    "run_id": run.id,
+                    "user": run.user,
+                    "trace_id": run.trace_id,
+                    "trigger": order.trigger,
+                    "epoch": session.epoch.number + 1,
+                    "cleared": order.cleared,
+                },
+            ),
         )
-        return conversation.after_reset(epoch)
+        return conversation.after_reset(await self.runs.reset(lease, wish), order.params)
 
     def memory(self, conversation: Conversation) -> UnitMemory:
         session = conversation.session
-        return UnitMemory(self.units, view_of(session), partial(self._mounted, session.tenant, session.id))
+        return UnitMemory(self.units, view_of(session), partial(self._mounted, session))
 
-    async def _mounted(self, tenant: TenantId, session_id: SessionId) -> Collection[str]:
-        """What is mounted now: what was taken away from a session is out of reach at once."""
-        return {mount.id for mount in (await self.sessions.get(tenant, session_id)).mounts}
+    async def _mounted(self, opened: Session) -> Collection[str]:
+        """What is mounted now: what was taken away is out of reach at once. What came with a pack stays with it."""
+        now = (await self.sessions.get(opened.tenant, opened.id)).mounts
+        packed = [mount for mount in opened.mounts if mount.kind is MountKind.PACK]
+        return {mount.id for mount in (*now, *packed)}
 
     async def settle(
         self,

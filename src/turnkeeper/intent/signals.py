@@ -47,6 +47,7 @@ class ResetTrigger(StrEnum):
     PARAM_CONVERSATION_RESET = "INPUT_PARAM:conversation_reset"
     TEXT = "USER_TEXT_COMMAND"
     INTENT = "INTENT_RESOLVED_RESET"
+    COMMAND = "COMMAND"
 
 
 def reset_trigger(reset_flag: bool, params: Mapping[str, Any], text: str) -> ResetTrigger | None:

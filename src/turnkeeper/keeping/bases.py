@@ -66,12 +66,13 @@ class Bases:
         name: str,
         *,
         parent_id: str | None = None,
+        base_id: KnowledgeBaseId | None = None,
         principal: Principal = LOCAL,
         trace_id: str | None = None,
     ) -> KnowledgeBase:
         """A new base, empty or with all that its parent has now. Either may change without the other."""
         _check_name(name)
-        id = KnowledgeBaseId(self._clock.new_id("kb"))
+        id = base_id or KnowledgeBaseId(self._clock.new_id("kb"))
         audit = self._audit(Command.CREATE_BASE, principal, trace_id, knowledge_base=id, parent=parent_id)
         parent = None if parent_id is None else await self.get(parent_id, principal=principal)
         base = KnowledgeBase(

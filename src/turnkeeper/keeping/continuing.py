@@ -35,6 +35,8 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         idle_for_seconds=before.session.idle_for_seconds,
         preferences=before.session.preferences if session.preferences.is_empty else session.preferences,
         mounts=before.session.mounts,
+        packs=session.packs or before.session.packs,
+        dialogue=before.session.dialogue,
         from_session_id=before.session.id,
     )
     turn = Turn(

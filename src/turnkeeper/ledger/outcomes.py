@@ -58,6 +58,7 @@ class Outcomes:
             carried=result.get("carried"),
             warnings=explanation.warnings,
             units=result.get("units") or explanation.units,
+            intent=result.get("intent") or last.data.get("intent"),
             explanation=explanation,
         )
 

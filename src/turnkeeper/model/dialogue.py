@@ -1,7 +1,7 @@
 """What a session holds from turn to turn beside what was said: its intent and how far that has come."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -86,12 +86,28 @@ class Dialogue:
             raise ValueError("a session is locked to the intent that it has")
 
     @property
+    def given(self) -> Mapping[str, Any]:
+        """The parts that say something."""
+        return {name: value for name in _EMPTY if (value := getattr(self, name)) != _EMPTY[name]}
+
+    @property
     def is_empty(self) -> bool:
-        return self == Dialogue()
+        return not self.given
 
     @property
     def is_resolved(self) -> bool:
         return self.intent != UNKNOWN and self.state != UNKNOWN
+
+    @property
+    def told(self) -> Mapping[str, Any] | None:
+        """What the caller of a turn is told of the intent; None as long as there is none."""
+        if self.intent == UNKNOWN:
+            return None
+        missing = list(self.lock.missing) if self.lock else []
+        return {"code": self.intent, "state": self.state, "locked": self.lock is not None, "missing": missing}
+
+
+_EMPTY = {each.name: getattr(Dialogue(), each.name) for each in fields(Dialogue)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,9 @@ class Command(StrEnum):
     CHANGE = "change"
     CLOSE = "close"
     CANCEL = "cancel"
+    REPIN = "repin"
+    PUSH_PACK = "push_pack"
+    OVERRIDE_PACK = "override_pack"
     MOUNT = "mount"
     UNMOUNT = "unmount"
     CREATE_BASE = "create_knowledge_base"
@@ -58,6 +61,7 @@ class Envelope:
     command: Command | None = None
     session_id: SessionId | None = None
     agent: AgentId | None = None
+    pack: str | None = None
     custody: Custody = Custody.ENGINE
     carried: Mapping[str, Any] | None = None
     answers: RunId | None = None

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 class MountKind(StrEnum):
     KNOWLEDGE_BASE = "knowledge_base"
+    PACK = "pack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,7 +185,7 @@ class PackPin:
 class PushedPack:
     """A pack as a tenant keeps it: its files as they were written, under the hash of all of them.
 
-    `knowledge_base` holds what stands in the folder `knowledge`.
+    `knowledge_base` holds, at this revision, what stands in the folder `knowledge`.
     """
 
     tenant: TenantId
@@ -196,6 +196,7 @@ class PushedPack:
     pushed_by: UserId
     pushed_at: datetime
     knowledge_base: KnowledgeBaseId | None = None
+    knowledge_revision: int = 0
 
     @property
     def pin(self) -> PackPin:

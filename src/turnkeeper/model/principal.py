@@ -21,6 +21,7 @@ class Principal:
     tenant: TenantId
     user: UserId
     role: Role = Role.MEMBER
+    grants: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.tenant or not self.user:
@@ -32,6 +33,10 @@ class Principal:
     def sees_whole_tenant(self) -> bool:
         """Owner and admin may open every session of their tenant; all others only their own."""
         return self.role in (Role.OWNER, Role.ADMIN)
+
+    @property
+    def holds_every_grant(self) -> bool:
+        return self.sees_whole_tenant
 
     @property
     def may_write(self) -> bool:

@@ -25,3 +25,4 @@ class Reply:
     carried: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = field(default=())
     units: Mapping[str, Any] = field(default_factory=dict)
+    intent: Mapping[str, Any] | None = None

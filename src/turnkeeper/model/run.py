@@ -58,7 +58,10 @@ WAITED_TOO_LONG = RunError(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
-    """What the Envelope asked for. It stays on the run, also when the run fails."""
+    """What the Envelope asked for. It stays on the run, also when the run fails.
+
+    `grants` are those of the caller; None means every one.
+    """
 
     events: tuple[Event, ...] = ()
     command: Command | None = None
@@ -67,6 +70,9 @@ class RunInput:
     explicit: Preferences = field(default_factory=Preferences)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     carried: Mapping[str, Any] | None = None
+    pack: str | None = None
+    channel: str = "app_chat"
+    grants: tuple[str, ...] | None = None
 
     def followed_by(self, later: "RunInput") -> "RunInput":
         """Two messages that are answered as one: the Events of both in order, the later params on top."""
@@ -76,6 +82,9 @@ class RunInput:
             params={**self.params, **later.params},
             explicit=self.explicit if later.explicit.is_empty else later.explicit,
             metadata={**self.metadata, **later.metadata},
+            pack=later.pack or self.pack,
+            channel=later.channel,
+            grants=later.grants,
         )
 
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.budget import Budget, BudgetLimits
+from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TenantId, TraceId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mount import Mount
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 
 
@@ -31,6 +33,8 @@ class RunContext:
     explicit: Preferences = field(default_factory=Preferences)
     preferred: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
+    packs: tuple[PackPin, ...] = ()
+    intent: IntentView | None = None
     budget: Budget = field(default_factory=lambda: Budget(BudgetLimits()))
 
     def __post_init__(self) -> None:

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mount import Mount
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.unit import Unit
@@ -67,6 +69,8 @@ class Session:
     preferences: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
     from_session_id: SessionId | None = None
+    packs: tuple[PackPin, ...] = ()
+    dialogue: Dialogue = field(default_factory=Dialogue)
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -99,6 +103,7 @@ class SettingsChange:
     double_text: DoubleText | None = None
     idle_for_seconds: int | None = None
     mounts: tuple[Mount, ...] | None = None
+    packs: tuple[PackPin, ...] | None = None
     reason: str | None = None
 
     def applied_to(self, session: Session, at: datetime) -> Session | None:
@@ -113,6 +118,7 @@ class SettingsChange:
             double_text=self.double_text or session.double_text,
             idle_for_seconds=self.idle_for_seconds or session.idle_for_seconds,
             mounts=session.mounts if self.mounts is None else self.mounts,
+            packs=session.packs if self.packs is None else self.packs,
             # Whoever resumes a session is back, as if by a message.
             last_active_at=at if self.status is SessionStatus.ACTIVE else session.last_active_at,
             closed_at=session.closed_at or (at if status.is_terminal else None),
@@ -153,6 +159,8 @@ class Conversation:
             last_seq=turn.last_seq,
             last_active_at=turn.committed_at,
             preferences=self.session.preferences if turn.preferences is None else turn.preferences,
+            packs=self.session.packs if turn.packs is None else turn.packs,
+            dialogue=self.session.dialogue if turn.dialogue is None else turn.dialogue,
         )
         return Conversation(
             session=session,
@@ -161,7 +169,13 @@ class Conversation:
             units=turn.units.applied_to(self.units),
         )
 
-    def after_reset(self, epoch: Epoch) -> "Conversation":
-        """The same session with nothing of its past in reach."""
-        session = replace(self.session, epoch=epoch, revision=self.session.revision + 1, preferences=Preferences())
+    def after_reset(self, epoch: Epoch, params: Mapping[str, Any]) -> "Conversation":
+        """The same session with nothing of its past in reach; the params came with the wish to reset it."""
+        session = replace(
+            self.session,
+            epoch=epoch,
+            revision=self.session.revision + 1,
+            preferences=Preferences(),
+            dialogue=Dialogue(params=params),
+        )
         return Conversation(session=session)

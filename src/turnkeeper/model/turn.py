@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.ids import MessageId, RunId
 from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run
 from turnkeeper.model.session import Session
@@ -18,8 +20,9 @@ from turnkeeper.model.unit import UnitChanges
 class Turn:
     """All of it is kept, or none of it. `state` is the agent's state after this turn.
 
-    `preferences` are what the session would rather use next; None leaves them as they are. Turn 0 is what a session
-    took over from the one that it continues.
+    `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, `dialogue` what
+    it holds about its intent; None leaves each as it is. `intent` is what the caller is told of it. Turn 0 is what a
+    session took over from the one that it continues.
     """
 
     number: int
@@ -31,6 +34,9 @@ class Turn:
     committed_at: datetime
     units: UnitChanges = field(default_factory=UnitChanges)
     preferences: Preferences | None = None
+    packs: tuple[PackPin, ...] | None = None
+    dialogue: Dialogue | None = None
+    intent: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.messages and self.number > 0:
@@ -51,6 +57,9 @@ class Turn:
         at: datetime,
         units: UnitChanges | None = None,
         preferences: Preferences | None = None,
+        packs: tuple[PackPin, ...] | None = None,
+        dialogue: Dialogue | None = None,
+        intent: Mapping[str, Any] | None = None,
     ) -> "Turn":
         """The next turn of this session: what the user sent, what was asked and answered, and the text at the end.
 
@@ -84,6 +93,9 @@ class Turn:
             committed_at=at,
             units=units or UnitChanges(),
             preferences=preferences,
+            packs=packs,
+            dialogue=dialogue,
+            intent=intent,
         )
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, SessionId, UnitId
@@ -94,6 +95,11 @@ class AgentTurn:
     def metadata(self) -> Mapping[str, Any]:
         return self.context.metadata
 
+    @property
+    def intent(self) -> IntentView | None:
+        """What the user wants, as the pack of the session understands it, and what is still missing for it."""
+        return self.context.intent
+
     def remember(self, *units: Unit) -> None:
         """Stage units; those that are new are kept with the turn. Their ids are given at the commit."""
         self.staged_units.extend(units)
@@ -122,12 +128,16 @@ class AgentTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPolicy:
-    """How an agent wants to be used: `allows` says which ways of double texting it can bear."""
+    """How an agent wants to be used: `allows` says which ways of double texting it can bear.
+
+    `pack` is what a session with this agent is pinned to when nothing else is asked for.
+    """
 
     double_text: DoubleText = DoubleText.ENQUEUE
     allows: frozenset[DoubleText] = frozenset(DoubleText)
     retry_safe: bool = False
     run_seconds: float | None = None
+    pack: str | None = None
 
     def __post_init__(self) -> None:
         if self.double_text not in self.allows:

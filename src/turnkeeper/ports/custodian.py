@@ -24,12 +24,24 @@ class Kept:
     warnings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetOrder:
+    """Why a session is to begin anew, the params that came with the wish, and what it loses by that."""
+
+    trigger: str
+    params: Mapping[str, Any]
+    cleared: Mapping[str, Any]
+
+
 class Custodian(Protocol):
     async def open(self, run: Run) -> Conversation:
         """What the turn starts from. Raises SessionNotFound, SessionClosed or SessionExpired."""
 
-    async def reset(self, lease: Lease, conversation: Conversation, *, trigger: str) -> Conversation:
-        """Open a new epoch at once; whatever becomes of the rest of the run, the reset stands."""
+    async def reset(self, run: Run, lease: Lease, conversation: Conversation, order: ResetOrder) -> Conversation:
+        """Open a new epoch at once; whatever becomes of the rest of the run, the reset stands.
+
+        A run that has done so before, in an earlier walk or attempt, does it no second time.
+        """
 
     def memory(self, conversation: Conversation) -> Memory:
         """The units that a run in this conversation may see."""

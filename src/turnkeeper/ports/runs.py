@@ -10,6 +10,7 @@ from typing import Protocol
 
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
@@ -95,6 +96,23 @@ class RunEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResetWish:
+    """A new epoch of a session that stands at this revision. `params` are those that came with the wish."""
+
+    session_id: SessionId
+    expected_revision: int
+    trigger: str
+    at: datetime
+    params: Mapping[str, object]
+    audit: AuditFacts
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """What a session holds at the beginning of the epoch."""
+        return Dialogue(params=self.params)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
     """So many runs are still queued behind the one that was just kept."""
 
@@ -156,10 +174,11 @@ class RunStore(Protocol):
     async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
         """Leave the run waiting for a person, and give the lease back."""
 
-    async def reset(
-        self, lease: Lease, *, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
-    ) -> Epoch:
+    async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
         """Open a new epoch and cancel the waiting runs of the session; the lease stays. Raises SessionMoved."""
+
+    async def has_reset(self, run: Run) -> bool:
+        """Whether this run, or the one that it tries again, has begun an epoch of its session."""
 
     async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
         """Abandon a run of one's own before going away; like an abandoned one it is tried again if it may be."""

@@ -8,6 +8,7 @@ from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.nodes import NodeStore
+from turnkeeper.ports.packs import PackStore
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.ports.units import UnitStore
@@ -47,3 +48,4 @@ class Store:
     units: UnitStore
     bases: KnowledgeBaseStore
     explanations: ExplanationStore
+    packs: PackStore

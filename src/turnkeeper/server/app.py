@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
-from turnkeeper.server import bases, chat, explanations, house, runs, sessions, units
+from turnkeeper.server import bases, chat, explanations, house, packs, runs, sessions, units
 from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
@@ -34,6 +34,8 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         explanations.of_run,
         bases.router,
         bases.mounts,
+        packs.router,
+        packs.of_session,
     ):
         api.include_router(router)
     app.include_router(api)

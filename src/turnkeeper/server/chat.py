@@ -83,6 +83,7 @@ async def _submitted(
         body.message,
         session_id=body.session_id,
         agent=body.agent,
+        pack=body.pack,
         principal=caller,
         reset=body.reset,
         params=body.params,

@@ -17,7 +17,7 @@ from turnkeeper.errors import NotAuthenticated, TokenExpired
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
 
-FIELDS = ("token", "token_sha256", "tenant", "user", "role", "expires_at")
+FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at")
 SHORTEST_TOKEN = 8
 
 
@@ -118,11 +118,14 @@ def _identity_of(entry: Any) -> tuple[Identity | None, list[str]]:
     role = entry.get("role", Role.MEMBER.value)
     if role not in set(Role):
         faults.append(f"role: must be one of {', '.join(Role)}")
+    grants = _grants(entry.get("grants", []), faults)
     expires_at = _moment(entry.get("expires_at"), faults)
     if faults or token_hash is None:
         return None, faults
     try:
-        principal = Principal(tenant=TenantId(names["tenant"]), user=UserId(names["user"]), role=Role(role))
+        principal = Principal(
+            tenant=TenantId(names["tenant"]), user=UserId(names["user"]), role=Role(role), grants=grants
+        )
     except ValueError as error:
         return None, [f"tenant: {error}"]
     return Identity(token_hash=token_hash, principal=principal, expires_at=expires_at), []
@@ -145,6 +148,13 @@ def _token_hash(entry: Mapping[str, Any], faults: list[str]) -> bytes | None:
             return read
         faults.append("token_sha256: must be 64 hexadecimal digits")
     return None
+
+
+def _grants(value: Any, faults: list[str]) -> frozenset[str]:
+    if isinstance(value, list) and all(isinstance(grant, str) and grant.strip() for grant in value):
+        return frozenset(value)
+    faults.append("grants: must be a list of names")
+    return frozenset()
 
 
 def _moment(value: Any, faults: list[str]) -> datetime | None:

@@ -49,6 +49,7 @@ async def create_session(
     session = await keeper.create_session(
         principal=caller,
         agent=wanted.agent,
+        pack=wanted.pack,
         title=wanted.title,
         plugins=wanted.plugins,
         model=wanted.model,

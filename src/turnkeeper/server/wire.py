@@ -14,6 +14,13 @@ from turnkeeper.model.run import Run, RunError
 from turnkeeper.model.session import Session
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")]
+PackRef = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(@(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2})?$",
+        description="The id of a pack, or `id@version`. A session keeps the one of its first turn.",
+    ),
+]
 PlainText = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 Item = TypeVar("Item")
@@ -37,6 +44,7 @@ class ChatIn(Choosing):
     message: str = Field(min_length=1)
     session_id: Id | None = None
     agent: Id | None = None
+    pack: PackRef | None = None
     stream: bool = False
     reset: bool = False
     params: dict[str, Any] = Field(default_factory=dict)
@@ -61,6 +69,7 @@ Title = Annotated[PlainText, Field(min_length=1, max_length=200)]
 
 class SessionIn(Choosing):
     agent: Id | None = None
+    pack: PackRef | None = None
     title: Title | None = None
     idle_for_seconds: IdleSeconds | None = None
     from_session_id: Id | None = Field(default=None, description="A finished session that this one continues.")
@@ -78,6 +87,15 @@ class Outbound(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class IntentOut(Outbound):
+    """What the user wants, and which fields are missing for it; while it is locked they hold the session there."""
+
+    code: str
+    state: str
+    locked: bool
+    missing: list[str]
+
+
 class ChatOut(Outbound):
     """The answer, or with `status` waiting the question that comes back."""
 
@@ -92,6 +110,7 @@ class ChatOut(Outbound):
     merged: bool | None = None
     carried: dict[str, Any] | None = None
     finish: str | None = None
+    intent: IntentOut | None = None
     warnings: list[str]
 
     @classmethod
@@ -108,6 +127,7 @@ class ChatOut(Outbound):
             merged=reply.merged,
             carried=None if reply.carried is None else dict(reply.carried),
             finish=reply.finish.value if reply.finish else None,
+            intent=None if reply.intent is None else IntentOut.model_validate(dict(reply.intent)),
             warnings=list(reply.warnings),
         )
 
@@ -144,6 +164,8 @@ class SessionOut(Outbound):
     double_text: str | None
     preferences: PreferencesOut
     mounts: list[MountOut]
+    packs: list[str]
+    intent: IntentOut | None
     from_session_id: str | None
     idle_for_seconds: int
     created_at: datetime
@@ -170,6 +192,8 @@ class SessionOut(Outbound):
                 MountOut(kind=mount.kind.value, id=mount.id, revision=mount.revision, mounted_at=mount.mounted_at)
                 for mount in session.mounts
             ],
+            packs=[pin.ref for pin in session.packs],
+            intent=None if (held := session.dialogue.told) is None else IntentOut.model_validate(dict(held)),
             from_session_id=session.from_session_id,
             idle_for_seconds=session.idle_for_seconds,
             created_at=session.created_at,
@@ -294,6 +318,7 @@ class ProblemDetail(Outbound):
     parameter: str | None = None
     header: str | None = None
     code: str | None = None
+    file: str | None = None
     line: int | None = None
     column: int | None = None
     field: str | None = None

@@ -24,7 +24,6 @@ UNITS_DROPPED = "units_dropped"
 MOST_QUOTED = 20
 FAILED = "failed"
 DONE_BY_COMMAND = {
-    Command.RESET: "We start afresh.",
     Command.IMPORT_UNITS: "The units were imported.",
     Command.EDIT_UNIT: "The unit was edited.",
     Command.FORGET_UNIT: "The unit was forgotten.",
@@ -38,8 +37,8 @@ class Commit:
     clock: Clock
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
-        if draft.run.input.command is not None:
-            return await self._commit_command(draft, draft.run.input.command)
+        if draft.is_over or draft.run.input.command is not None:
+            return await self._end(draft)
         custodian, conversation, now = self.custodians[draft.run.custody], draft.opened, self.clock.now()
         if draft.staged_units:
             place = UnitPlace(chunk_id=f"session::t{conversation.session.turns + 1:04d}", at=now)
@@ -55,6 +54,9 @@ class Commit:
             at=now,
             units=draft.unit_changes,
             preferences=new_preferences(draft),
+            packs=draft.new_pins,
+            dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
+            intent=draft.dialogue.told,
         )
         explanation = explain(draft, RunStatus.COMPLETED, turn=turn)
         kept = await custodian.keep(turn, draft.lease, conversation, explanation)
@@ -69,13 +71,15 @@ class Commit:
             carried=kept.carried,
             warnings=(*explanation.warnings, *kept.warnings),
             units=explanation.units,
+            intent=turn.intent,
             explanation=explanation,
         )
         return replace(draft, reply=reply, queued=kept.committed.queued)
 
-    async def _commit_command(self, draft: TurnDraft, command: Command) -> TurnDraft:
+    async def _end(self, draft: TurnDraft) -> TurnDraft:
         """A reset has done its work already; what changes units does it here. What is left is to say so."""
-        text = DONE_BY_COMMAND[command]
+        command = draft.run.input.command
+        text = DONE_BY_COMMAND.get(command, draft.text) if command else draft.text
         explanation = replace(explain(draft, RunStatus.COMPLETED), at=self.clock.now())
         carried = self.custodians[draft.run.custody].carried(draft.opened)
         result = {"text": text, "carried": carried}

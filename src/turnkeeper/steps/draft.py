@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.budget import Budget
 from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.dialogue import Dialogue, IntentView
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
@@ -16,18 +19,29 @@ from turnkeeper.model.unit import Unit, UnitChanges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDraft:
-    """A step takes one and returns the next. `reply` is set by the step that ended the run."""
+    """A step takes one and returns the next. `reply` is set by the step that ended the run.
+
+    `answer` is a text that was settled before the agent is asked. A draft that is over needs no further step: its run
+    ends with `text` and without a turn.
+    """
 
     run: Run
     lease: Lease
     trace: Trace
     asks: tuple[Ask, ...] = ()
     conversation: Conversation | None = None
+    dialogue: Dialogue = field(default_factory=Dialogue)
+    intent: IntentView | None = None
+    budget: Budget | None = None
     context: RunContext | None = None
+    answer: str | None = None
     text: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
     staged_units: tuple[Unit, ...] = ()
     unit_changes: UnitChanges = field(default_factory=UnitChanges)
+    new_pins: tuple[PackPin, ...] | None = None
+    has_reset: bool = False
+    is_over: bool = False
     reply: Reply | None = None
     queued: int = 0
 

@@ -36,6 +36,8 @@ class HandOff:
     state_bytes: int
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
+        if draft.answer is not None:
+            return await self._say(draft, draft.answer)
         agent = self.agents.get(draft.run.agent)
         if agent is None:
             raise AgentNotFound(draft.run.agent, sorted(self.agents.all()))
@@ -69,6 +71,15 @@ class HandOff:
             staged_units=tuple(turn.staged_units),
             unit_changes=UnitChanges(forgotten=tuple(dict.fromkeys(turn.forgotten_units))),
         )
+
+    async def _say(self, draft: TurnDraft, text: str) -> TurnDraft:
+        """What is to be said was settled before: no agent is asked."""
+        output = Output(self.feed, self.wakes, draft.lease, self.rules)
+        try:
+            await output.add(text)
+            return replace(draft, text=await output.finished())
+        finally:
+            await output.stop()
 
     def _check_state(self, state: Mapping[str, Any]) -> None:
         size = json_size(state)

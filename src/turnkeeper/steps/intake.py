@@ -1,5 +1,6 @@
 """Put a message into the queue of its session with one durable write; then the caller may be told."""
 
+import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,16 +15,19 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session
+from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.settings import Settings
+from turnkeeper.steps.open_session import check_pins
 
 EXPIRED, NOT_FOUND = "expired", "not_found"
 _canonical = msgspec.json.Encoder(order="deterministic")
@@ -43,6 +47,7 @@ class TakenIn:
 class TakeIn:
     runs: RunStore
     sessions: SessionStore
+    packs: PackShelf
     nodes: NodeStore
     agents: Agents
     clock: Clock
@@ -51,6 +56,7 @@ class TakeIn:
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
         await self.check_agent(envelope)
+        await self.check_pack(envelope)
         if envelope.session_id is None and envelope.custody is Custody.ENGINE:
             return await self._in_a_new_session(envelope)
         try:
@@ -79,6 +85,18 @@ class TakeIn:
         elif envelope.double_text is not None and envelope.double_text not in agent.policy.allows:
             raise DoubleTextNotAllowed(name, envelope.double_text, sorted(agent.policy.allows))
 
+    async def check_pack(self, envelope: Envelope) -> PackPin | None:
+        """The pack that is asked for. One that nobody pushed, or another than the session has, is refused at once."""
+        if envelope.pack is None:
+            return None
+        if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
+            with contextlib.suppress(SessionNotFound):
+                session = await self.sessions.get(envelope.principal.tenant, envelope.session_id)
+                if session.is_open_to(envelope.principal) and (session.packs or session.turns):
+                    check_pins(session, envelope.pack)
+                    return None
+        return await self.packs.find(envelope.principal.tenant, envelope.pack)
+
     async def _agent_of_session(self, principal: Principal, session_id: SessionId) -> AgentId | None:
         """None where the caller may not know; intake itself then says what there is to say."""
         try:
@@ -89,7 +107,7 @@ class TakeIn:
 
     async def _in_a_new_session(self, envelope: Envelope, *, sent: Envelope | None = None) -> TakenIn:
         """`sent` is the envelope as it came, where that was for a session that cannot be used."""
-        session = self.new_session(envelope)
+        session = await self.new_session(envelope)
         placed = replace(envelope, session_id=session.id)
         intake = replace(self._intake(placed), new_session=session)
         accepted = await self.runs.accept(replace(intake, request=self._request(sent or envelope)))
@@ -123,8 +141,9 @@ class TakeIn:
         reason = EXPIRED if isinstance(missing, SessionExpired) else NOT_FOUND
         return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
 
-    def new_session(self, envelope: Envelope) -> Session:
-        now = envelope.received_at
+    async def new_session(self, envelope: Envelope) -> Session:
+        """Raises PackNotFound."""
+        now, pin = envelope.received_at, await self.check_pack(replace(envelope, session_id=None))
         return Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),
@@ -136,6 +155,7 @@ class TakeIn:
             last_active_at=now,
             # What a message chose becomes a preference when it has really run.
             preferences=Preferences() if envelope.command is None else envelope.explicit,
+            packs=() if pin is None else (pin,),
         )
 
     def _intake(self, envelope: Envelope) -> Intake:
@@ -160,6 +180,9 @@ class TakeIn:
                 explicit=envelope.explicit,
                 metadata=envelope.metadata,
                 carried=envelope.carried,
+                pack=envelope.pack,
+                channel=envelope.channel,
+                grants=_grants_of(envelope.principal),
             ),
             accepted_at=now,
             wait_until=now + timedelta(seconds=self.settings.queue_seconds),
@@ -196,8 +219,13 @@ class TakeIn:
             envelope.answers,
             envelope.custody,
             envelope.carried,
+            envelope.pack,
         )
         return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
+
+
+def _grants_of(principal: Principal) -> tuple[str, ...] | None:
+    return None if principal.holds_every_grant else tuple(sorted(principal.grants))
 
 
 def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:

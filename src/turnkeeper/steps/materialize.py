@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from turnkeeper.errors import GrantMissing
 from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.steps.draft import TurnDraft
 
@@ -22,9 +24,11 @@ class Materialize:
     history_tokens: int
     bases: KnowledgeBaseStore
     limits: BudgetLimits
+    packs: PackShelf
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         run, conversation = draft.run, draft.opened
+        await self._check_grants(draft)
         history = newest_that_fit(conversation.history, self.history_tokens)
         if len(history) < len(conversation.history):
             draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
@@ -40,14 +44,27 @@ class Materialize:
             epoch=conversation.session.epoch.number,
             deadline=self.deadline_of(draft),
             history=history,
-            params=run.input.params,
+            params=draft.dialogue.params,
             metadata=run.input.metadata,
             explicit=run.input.explicit,
             preferred=conversation.session.preferences,
             mounts=conversation.session.mounts,
-            budget=Budget(self.limits),
+            packs=conversation.session.packs,
+            intent=draft.intent,
+            budget=draft.budget or Budget(self.limits),
         )
         return replace(draft, context=context)
+
+    async def _check_grants(self, draft: TurnDraft) -> None:
+        """Raises GrantMissing when the intent of this turn is not for this caller."""
+        held, pins = draft.run.input.grants, draft.opened.session.packs
+        if held is None or not pins:
+            return
+        pack = await self.packs.open(draft.run.tenant, pins[0])
+        intent = pack.intent(draft.dialogue.intent)
+        lacking = [grant for grant in intent.grants if grant not in held] if intent else []
+        if intent and lacking:
+            raise GrantMissing(intent.code, lacking)
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""

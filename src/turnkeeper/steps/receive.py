@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from turnkeeper.custody.client import carried_of
 from turnkeeper.errors import EnvelopeInvalid, NotAllowed
+from turnkeeper.model.control import CONTROL_PARAMS, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
@@ -21,6 +22,7 @@ from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
+_PACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(@(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2})?")
 _TRACE = re.compile(r"[0-9a-f]{32}")
 
 E = TypeVar("E", bound=StrEnum)
@@ -34,6 +36,7 @@ class Inbound:
     command: Command | None = None
     session_id: Any = None
     agent: Any = None
+    pack: Any = None
     custody: Any = Custody.ENGINE
     carried: Any = None
     answers: Any = None
@@ -70,6 +73,8 @@ def receive(
     params_bytes = settings.import_bytes if changes_units else settings.metadata_bytes
     _check_object("params", inbound.params, params_bytes, faults)
     _check_object("metadata", inbound.metadata, settings.metadata_bytes, faults)
+    _check_control(inbound.params, faults)
+    _check_pack(inbound.pack, faults)
     explicit = _choices(inbound, faults)
     if not isinstance(inbound.reset, bool):
         faults.add("reset", "must be true or false")
@@ -91,6 +96,7 @@ def receive(
         command=inbound.command,
         session_id=None if inbound.session_id is None else SessionId(inbound.session_id),
         agent=None if inbound.agent is None else AgentId(inbound.agent),
+        pack=inbound.pack,
         custody=custody,
         carried=inbound.carried,
         answers=None if inbound.answers is None else RunId(inbound.answers),
@@ -154,6 +160,20 @@ def _check_object(name: str, value: object, most_bytes: int, faults: _Faults) ->
         faults.add(name, "must hold JSON values only, without NaN, and no half of a surrogate pair")
     elif size > most_bytes:
         faults.add(name, f"is {size} bytes as JSON; at most {most_bytes} are taken")
+
+
+def _check_control(params: Any, faults: _Faults) -> None:
+    """What steers a turn must say yes or no: a word that is misread would wipe a conversation, or fail to."""
+    if not isinstance(params, Mapping):
+        return
+    for name, value in params.items():
+        if isinstance(name, str) and name.strip() in CONTROL_PARAMS and truth_of(value) is None:
+            faults.add(f"params/{pointed(name)}", "must be true or false (1, 0, yes, no, on and off are understood)")
+
+
+def _check_pack(pack: Any, faults: _Faults) -> None:
+    if pack is not None and not (isinstance(pack, str) and _PACK.fullmatch(pack)):
+        faults.add("pack", "must be the id of a pack, or id@version with a version such as 1.2.0")
 
 
 def json_size(value: object) -> int | None:

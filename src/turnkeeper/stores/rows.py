@@ -8,6 +8,7 @@ import msgspec
 
 from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import PREVIEW_CHARS, ExplainedRun, Explanation, Summary, Told
@@ -17,11 +18,12 @@ from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message, Speaker
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.node import Node
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus
 from turnkeeper.model.turn import Turn
-from turnkeeper.ports.runs import Committed, RequestKey, RunEnd
+from turnkeeper.ports.runs import Committed, RequestKey, ResetWish, RunEnd
 from turnkeeper.stores.explained import written
 
 Params = dict[str, Any]
@@ -41,6 +43,8 @@ _decode_explanation = msgspec.json.Decoder(Explanation).decode
 _decode_summary = msgspec.json.Decoder(Summary).decode
 _decode_preferences = msgspec.json.Decoder(Preferences).decode
 _decode_mounts = msgspec.json.Decoder(tuple[Mount, ...]).decode
+_decode_packs = msgspec.json.Decoder(tuple[PackPin, ...]).decode
+_decode_dialogue = msgspec.json.Decoder(Dialogue).decode
 _decode_any = msgspec.json.Decoder().decode
 
 
@@ -102,11 +106,18 @@ def session_params(session: Session) -> Params:
         "preferences": preferences_json(session.preferences),
         "mounts": json_text(session.mounts),
         "from_session_id": session.from_session_id,
+        "packs": json_text(session.packs),
+        "dialogue": dialogue_json(session.dialogue),
     }
 
 
 def preferences_json(preferences: Preferences) -> str:
     return "{}" if preferences.is_empty else json_text(preferences)
+
+
+def dialogue_json(dialogue: Dialogue) -> str:
+    """Most sessions have no intent, and most intents no open question: what says nothing takes no room."""
+    return "{}" if dialogue.is_empty else json_text(dialogue.given)
 
 
 def settings_params(changed: Session, version: int) -> Params:
@@ -118,6 +129,7 @@ def settings_params(changed: Session, version: int) -> Params:
         "double_text": changed.double_text.value if changed.double_text else None,
         "idle_for_seconds": changed.idle_for_seconds,
         "mounts": json_text(changed.mounts),
+        "packs": json_text(changed.packs),
         "last_active_at": micros(changed.last_active_at),
         "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
         "closed_reason": changed.closed_reason,
@@ -148,6 +160,8 @@ def session_of(row: Row) -> Session:
         preferences=_decode_preferences(row["preferences"]) if row["preferences"] != "{}" else Preferences(),
         mounts=_decode_mounts(row["mounts"]) if row["mounts"] != "[]" else (),
         from_session_id=row["from_session_id"],
+        packs=_decode_packs(row["packs"]) if row["packs"] != "[]" else (),
+        dialogue=_decode_dialogue(row["dialogue"]) if row["dialogue"] != "{}" else Dialogue(),
     )
 
 
@@ -215,6 +229,8 @@ def turn_params(tenant: TenantId, session_id: SessionId, turn: Turn, expected_re
         "finish": turn.finish.value,
         "state": json_text(turn.state),
         "preferences": None if turn.preferences is None else preferences_json(turn.preferences),
+        "packs": _json_or_none(turn.packs),
+        "dialogue": None if turn.dialogue is None else dialogue_json(turn.dialogue),
         "now": micros(turn.committed_at),
     }
 
@@ -354,6 +370,30 @@ def checkpoint_of(text: str) -> Checkpoint:
     return _decode_checkpoint(text)
 
 
+def reset_params(lease: Lease, wish: ResetWish) -> Params:
+    return {
+        "tenant": lease.tenant,
+        "session_id": wish.session_id,
+        "run_id": lease.run_id,
+        "expected_revision": wish.expected_revision,
+        "dialogue": dialogue_json(wish.dialogue),
+        "cause": wish.trigger,
+        "now": micros(wish.at),
+    }
+
+
+def epoch_params(advanced: Row) -> Params:
+    return {
+        "epoch": advanced["epoch"],
+        "revision": advanced["revision"],
+        "first_seq": advanced["epoch_first_seq"],
+    }
+
+
+def epoch_of_run_params(run: Run) -> Params:
+    return {"tenant": run.tenant, "session_id": run.session_id, "run_id": run.id, "retry_of": run.retry_of}
+
+
 # --- what happened
 
 
@@ -431,7 +471,14 @@ def accepted_params(run: Run) -> Params:
 def turn_said(turn: Turn) -> dict[str, Any]:
     """What the feed says of a turn; its text is read from the messages, never kept twice."""
     spoken = turn.messages[-1].role is Speaker.ASSISTANT
-    return {"turn": turn.number, "finish": turn.finish.value, "message_seq": turn.last_seq if spoken else None}
+    said: dict[str, Any] = {
+        "turn": turn.number,
+        "finish": turn.finish.value,
+        "message_seq": turn.last_seq if spoken else None,
+    }
+    if turn.intent is not None:
+        said["intent"] = turn.intent
+    return said
 
 
 def end_said(end: RunEnd) -> dict[str, Any]:

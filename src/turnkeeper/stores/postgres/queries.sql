@@ -75,10 +75,10 @@ SELECT * FROM taken;
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id)
+                      preferences, mounts, from_session_id, packs, dialogue)
     SELECT :tenant, :session_id, :owner, :session_agent, 'active', :revision, :version, :turns, :last_seq, :epoch,
            :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-           :accepted_at, :preferences, :mounts, :from_session_id
+           :accepted_at, :preferences, :mounts, :from_session_id, :packs, :dialogue
      WHERE :custody::text = 'engine'
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
@@ -111,10 +111,10 @@ SELECT * FROM lease;
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id)
+                      preferences, mounts, from_session_id, packs, dialogue)
     VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
             :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-            :last_active_at, :preferences, :mounts, :from_session_id)
+            :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue)
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
@@ -151,6 +151,7 @@ WITH lease AS (
 ), session AS (
     UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq,
                           preferences = COALESCE(:preferences, s.preferences),
+                          packs = COALESCE(:packs, s.packs), dialogue = COALESCE(:dialogue, s.dialogue),
                           last_active_at = GREATEST(s.last_active_at, :now)
       FROM lease l
      WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
@@ -251,10 +252,10 @@ SELECT *, expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigin
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id)
+                      preferences, mounts, from_session_id, packs, dialogue)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at, :preferences, :mounts, :from_session_id);
+        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue);
 
 -- name: insert_lease
 INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
@@ -286,7 +287,7 @@ SELECT * FROM messages
 -- name: change_settings
 UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
-       mounts = :mounts, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       mounts = :mounts, packs = :packs, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
        version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
@@ -442,6 +443,7 @@ SELECT tenant, subject, holder FROM leases
 -- name: advance_session
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
+                    packs = COALESCE(:packs, packs), dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = GREATEST(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
@@ -449,7 +451,7 @@ UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
    SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
-       preferences = '{}'
+       preferences = '{}', dialogue = :dialogue
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -464,6 +466,11 @@ VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :la
 -- name: append_epoch
 INSERT INTO epochs (tenant, session_id, number, revision, first_seq, run_id, cause, started_at)
 VALUES (:tenant, :session_id, :epoch, :revision, :first_seq, :run_id, :cause, :now);
+
+-- name: epoch_of_run
+-- Whether one of these two runs has begun an epoch.
+SELECT number FROM epochs
+ WHERE tenant = :tenant AND session_id = :session_id AND (run_id = :run_id OR run_id = :retry_of) LIMIT 1;
 
 -- name: append_feed
 INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
@@ -773,3 +780,35 @@ UPDATE units SET until = :revision
 SELECT no, data FROM units
  WHERE tenant = :tenant AND place = :place AND no > :after AND until IS NULL AND status = 'committed'
  ORDER BY no LIMIT :limit;
+
+-- name: insert_pack
+-- Changes no row when this version is there; the caller then compares the hashes.
+INSERT INTO packs (tenant, id, major, minor, patch, hash, files, knowledge_base, knowledge_revision, pushed_by, pushed_at)
+VALUES (:tenant, :id, :major, :minor, :patch, :hash, :files, :knowledge_base, :knowledge_revision, :pushed_by, :pushed_at)
+ON CONFLICT (tenant, id, major, minor, patch) DO NOTHING;
+
+-- name: get_pack
+SELECT * FROM packs
+ WHERE tenant = :tenant AND id = :id AND major = :major AND minor = :minor AND patch = :patch;
+
+-- name: newest_pack
+SELECT * FROM packs WHERE tenant = :tenant AND id = :id ORDER BY major DESC, minor DESC, patch DESC LIMIT 1;
+
+-- name: list_packs
+SELECT tenant, id, major, minor, patch, hash, '{}' AS files, knowledge_base, knowledge_revision, pushed_by, pushed_at
+  FROM packs
+ WHERE tenant = :tenant AND (id, major, minor, patch) > (:id, :major, :minor, :patch)
+ ORDER BY id, major, minor, patch LIMIT :limit;
+
+-- name: pack_overrides
+SELECT * FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id ORDER BY key;
+
+-- name: set_pack_override
+INSERT INTO pack_overrides (tenant, pack_id, key, value, enabled, changed_by, changed_at)
+VALUES (:tenant, :pack_id, :key, :value, :enabled, :changed_by, :changed_at)
+ON CONFLICT (tenant, pack_id, key) DO UPDATE
+   SET value = excluded.value, enabled = excluded.enabled, changed_by = excluded.changed_by,
+       changed_at = excluded.changed_at;
+
+-- name: drop_pack_override
+DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;

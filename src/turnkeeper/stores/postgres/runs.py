@@ -28,7 +28,7 @@ from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
+from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.explained import written
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
@@ -390,41 +390,37 @@ class PostgresRuns:
             await tx.run(sql.append_feed, told)
             return rows.committed(released)
 
-    async def reset(
-        self, lease: Lease, *, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
-    ) -> Epoch:
-        return await self._database.finish(self._reset(lease, session_id, expected_revision, at, trigger))
+    async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
+        begun = await self._database.finish(
+            self._audit.append(wish.audit, lambda entry: self._reset(lease, wish, entry))
+        )
+        assert begun is not None
+        return begun
 
-    async def _reset(
-        self, lease: Lease, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
-    ) -> Epoch:
+    async def _reset(self, lease: Lease, wish: ResetWish, entry: AuditEntry) -> Epoch:
         async with self._database.transaction("reset") as tx:
             held = await tx.one(sql.hold_lease, rows.lease_params(lease))
             if held is None:
                 raise LeaseLost(lease.run_id)
-            place = {"tenant": lease.tenant, "session_id": session_id, "now": rows.micros(at)}
-            advanced = await tx.one(sql.reset_session, place | {"expected_revision": expected_revision})
+            params = rows.reset_params(lease, wish)
+            advanced = await tx.one(sql.reset_session, params)
             if advanced is None:
-                raise SessionMoved(session_id, expected_revision=expected_revision)
-            await tx.run(sql.unindex_session, place)
-            epoch = Epoch(number=advanced["epoch"], started_at=at, first_seq=advanced["epoch_first_seq"])
-            await tx.run(
-                sql.append_epoch,
-                place
-                | {
-                    "epoch": epoch.number,
-                    "revision": advanced["revision"],
-                    "first_seq": epoch.first_seq,
-                    "run_id": lease.run_id,
-                    "cause": trigger,
-                },
-            )
-            said = {"epoch": epoch.number, "trigger": trigger}
+                raise SessionMoved(wish.session_id, expected_revision=wish.expected_revision)
+            await tx.run(sql.unindex_session, params)
+            epoch = Epoch(number=advanced["epoch"], started_at=wish.at, first_seq=advanced["epoch_first_seq"])
+            await tx.run(sql.append_epoch, params | rows.epoch_params(advanced))
+            said = {"epoch": epoch.number, "trigger": wish.trigger}
             no = held["last_feed_no"]
-            told = rows.feed_params(lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, at, said)
+            told = rows.feed_params(
+                lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, wish.at, said
+            )
             await tx.run(sql.append_feed, told)
-            await cancel_waiting_runs(tx, lease.tenant, lease.subject, at)
+            await cancel_waiting_runs(tx, lease.tenant, lease.subject, wish.at)
+            await tx.run(sql.append_audit, entry_params(entry))
             return epoch
+
+    async def has_reset(self, run: Run) -> bool:
+        return bool(await self._database.read(sql.epoch_of_run, rows.epoch_of_run_params(run)))
 
     # --- stopping a run for another one
 
@@ -624,6 +620,8 @@ def _committed(found: Sequence[Row], lease: Lease, session_id: SessionId, expect
 
 
 _OF_A_SESSION = (
+    "dialogue",
+    "packs",
     "from_session_id",
     "mounts",
     "preferences",

@@ -36,7 +36,9 @@ CREATE TABLE sessions (
     closed_reason    TEXT,
     preferences      TEXT             NOT NULL DEFAULT '{}',
     mounts           TEXT             NOT NULL DEFAULT '[]',
-    from_session_id  TEXT
+    from_session_id  TEXT,
+    packs            TEXT             NOT NULL DEFAULT '[]',
+    dialogue         TEXT             NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 80);
 
 -- Of two indexes that look alike to the planner, as they do while a table is young, it takes the one made last.
@@ -269,6 +271,34 @@ CREATE TABLE sources (
     PRIMARY KEY (tenant, base_id, id)
 );
 
+-- Bundles that configure agents, with the files they were pushed with. The three numbers of a version are its order.
+CREATE TABLE packs (
+    tenant             TEXT COLLATE "C" NOT NULL,
+    id                 TEXT COLLATE "C" NOT NULL,
+    major              BIGINT           NOT NULL,
+    minor              BIGINT           NOT NULL,
+    patch              BIGINT           NOT NULL,
+    hash               TEXT COLLATE "C" NOT NULL,
+    files              TEXT             NOT NULL,
+    knowledge_base     TEXT,
+    knowledge_revision BIGINT           NOT NULL,
+    pushed_by          TEXT             NOT NULL,
+    pushed_at          BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, id, major, minor, patch)
+);
+
+-- What a tenant wants otherwise than a pack says, outside of its hash.
+CREATE TABLE pack_overrides (
+    tenant     TEXT COLLATE "C" NOT NULL,
+    pack_id    TEXT COLLATE "C" NOT NULL,
+    key        TEXT COLLATE "C" NOT NULL,
+    value      TEXT             NOT NULL,
+    enabled    BIGINT           NOT NULL,
+    changed_by TEXT             NOT NULL,
+    changed_at BIGINT           NOT NULL,
+    PRIMARY KEY (tenant, pack_id, key)
+);
+
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     -- Retention comes through here: it says so in its own transaction, and old explanations go.
@@ -287,6 +317,7 @@ CREATE TRIGGER feed_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON feed EXECUTE FUN
 CREATE TRIGGER checkpoints_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON checkpoints EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER explanations_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON explanations EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER audit_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON audit EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER packs_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON packs EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER leases_stay BEFORE DELETE OR TRUNCATE ON leases EXECUTE FUNCTION refuse_change();
 
 INSERT INTO schema_info (min_code) VALUES (1);

@@ -8,6 +8,7 @@ from turnkeeper.stores.postgres.database import PostgresDatabase
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.nodes import PostgresNodes
+from turnkeeper.stores.postgres.packs import PostgresPacks
 from turnkeeper.stores.postgres.runs import PostgresRuns
 from turnkeeper.stores.postgres.sessions import PostgresSessions
 from turnkeeper.stores.postgres.units import PostgresUnits
@@ -28,4 +29,5 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         units=PostgresUnits(database),
         bases=PostgresBases(database, audit),
         explanations=PostgresExplanations(database),
+        packs=PostgresPacks(database, audit),
     )

@@ -3,10 +3,10 @@
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id)
+                      preferences, mounts, from_session_id, packs, dialogue)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at, :preferences, :mounts, :from_session_id);
+        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue);
 
 -- name: insert_lease
 -- A new subject: nobody holds it yet, unless :holder takes it at once.
@@ -44,7 +44,7 @@ SELECT * FROM messages
 -- name: change_settings
 UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
-       mounts = :mounts, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       mounts = :mounts, packs = :packs, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
        version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
@@ -204,6 +204,7 @@ SELECT tenant, subject, holder FROM leases
 -- Changes no row when another turn was committed first; the caller then raises SessionMoved.
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
+                    packs = COALESCE(:packs, packs), dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = max(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
@@ -211,7 +212,7 @@ UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
    SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
-       preferences = '{}'
+       preferences = '{}', dialogue = :dialogue
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -226,6 +227,11 @@ VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :la
 -- name: append_epoch
 INSERT INTO epochs (tenant, session_id, number, revision, first_seq, run_id, cause, started_at)
 VALUES (:tenant, :session_id, :epoch, :revision, :first_seq, :run_id, :cause, :now);
+
+-- name: epoch_of_run
+-- Whether one of these two runs has begun an epoch.
+SELECT number FROM epochs
+ WHERE tenant = :tenant AND session_id = :session_id AND (run_id = :run_id OR run_id = :retry_of) LIMIT 1;
 
 -- name: append_feed
 INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
@@ -524,3 +530,35 @@ UPDATE units SET until = :revision
 SELECT no, data FROM units
  WHERE tenant = :tenant AND place = :place AND no > :after AND until IS NULL AND status = 'committed'
  ORDER BY no LIMIT :limit;
+
+-- name: insert_pack
+-- Changes no row when this version is there; the caller then compares the hashes.
+INSERT INTO packs (tenant, id, major, minor, patch, hash, files, knowledge_base, knowledge_revision, pushed_by, pushed_at)
+VALUES (:tenant, :id, :major, :minor, :patch, :hash, :files, :knowledge_base, :knowledge_revision, :pushed_by, :pushed_at)
+ON CONFLICT (tenant, id, major, minor, patch) DO NOTHING;
+
+-- name: get_pack
+SELECT * FROM packs
+ WHERE tenant = :tenant AND id = :id AND major = :major AND minor = :minor AND patch = :patch;
+
+-- name: newest_pack
+SELECT * FROM packs WHERE tenant = :tenant AND id = :id ORDER BY major DESC, minor DESC, patch DESC LIMIT 1;
+
+-- name: list_packs
+SELECT tenant, id, major, minor, patch, hash, '{}' AS files, knowledge_base, knowledge_revision, pushed_by, pushed_at
+  FROM packs
+ WHERE tenant = :tenant AND (id, major, minor, patch) > (:id, :major, :minor, :patch)
+ ORDER BY id, major, minor, patch LIMIT :limit;
+
+-- name: pack_overrides
+SELECT * FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id ORDER BY key;
+
+-- name: set_pack_override
+INSERT INTO pack_overrides (tenant, pack_id, key, value, enabled, changed_by, changed_at)
+VALUES (:tenant, :pack_id, :key, :value, :enabled, :changed_by, :changed_at)
+ON CONFLICT (tenant, pack_id, key) DO UPDATE
+   SET value = excluded.value, enabled = excluded.enabled, changed_by = excluded.changed_by,
+       changed_at = excluded.changed_at;
+
+-- name: drop_pack_override
+DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;

@@ -27,7 +27,7 @@ from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, RunEnd, Work
+from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd, Work
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -322,44 +322,32 @@ class SqliteRuns:
         self._say_end(tx, lease, released, FeedType.RUN_WAITING, at, said)
         return rows.committed(released)
 
-    async def reset(
-        self, lease: Lease, *, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
-    ) -> Epoch:
-        return await self._database.write(
-            "reset", lambda tx: self._reset(tx, lease, session_id, expected_revision, at, trigger)
-        )
+    async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
+        return await self._database.write("reset", lambda tx: self._reset(tx, lease, wish))
 
-    def _reset(
-        self, tx: Tx, lease: Lease, session_id: SessionId, expected_revision: int, at: datetime, trigger: str
-    ) -> Epoch:
+    def _reset(self, tx: Tx, lease: Lease, wish: ResetWish) -> Epoch:
         held = tx.execute(sql.hold_lease, rows.lease_params(lease)).fetchall()
         if not held:
             raise LeaseLost(lease.run_id)
-        place = {"tenant": lease.tenant, "session_id": session_id, "now": rows.micros(at)}
-        advanced = tx.execute(sql.reset_session, place | {"expected_revision": expected_revision}).fetchall()
+        params = rows.reset_params(lease, wish)
+        advanced = tx.execute(sql.reset_session, params).fetchall()
         if not advanced:
-            raise SessionMoved(session_id, expected_revision=expected_revision)
-        tx.execute(sql.unindex_session, place)
-        epoch = Epoch(number=advanced[0]["epoch"], started_at=at, first_seq=advanced[0]["epoch_first_seq"])
-        tx.execute(
-            sql.append_epoch,
-            place
-            | {
-                "epoch": epoch.number,
-                "revision": advanced[0]["revision"],
-                "first_seq": epoch.first_seq,
-                "run_id": lease.run_id,
-                "cause": trigger,
-            },
-        )
-        said = {"epoch": epoch.number, "trigger": trigger}
+            raise SessionMoved(wish.session_id, expected_revision=wish.expected_revision)
+        tx.execute(sql.unindex_session, params)
+        epoch = Epoch(number=advanced[0]["epoch"], started_at=wish.at, first_seq=advanced[0]["epoch_first_seq"])
+        tx.execute(sql.append_epoch, params | rows.epoch_params(advanced[0]))
+        said = {"epoch": epoch.number, "trigger": wish.trigger}
         no = held[0]["last_feed_no"]
         tx.execute(
             sql.append_feed,
-            rows.feed_params(lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, at, said),
+            rows.feed_params(lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, wish.at, said),
         )
-        cancel_waiting_runs(tx, lease.tenant, lease.subject, at)
+        cancel_waiting_runs(tx, lease.tenant, lease.subject, wish.at)
+        self._audit.append(tx, wish.audit)
         return epoch
+
+    async def has_reset(self, run: Run) -> bool:
+        return bool(self._database.read(sql.epoch_of_run, rows.epoch_of_run_params(run)))
 
     # --- stopping a run for another one
 

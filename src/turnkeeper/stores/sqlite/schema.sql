@@ -36,6 +36,8 @@ CREATE TABLE sessions (
     preferences      TEXT    NOT NULL DEFAULT '{}',
     mounts           TEXT    NOT NULL DEFAULT '[]',
     from_session_id  TEXT,
+    packs            TEXT    NOT NULL DEFAULT '[]',
+    dialogue         TEXT    NOT NULL DEFAULT '{}',
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -274,6 +276,34 @@ CREATE TABLE sources (
     PRIMARY KEY (tenant, base_id, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Bundles that configure agents, with the files they were pushed with. The three numbers of a version are its order.
+CREATE TABLE packs (
+    tenant             TEXT    NOT NULL,
+    id                 TEXT    NOT NULL,
+    major              INTEGER NOT NULL,
+    minor              INTEGER NOT NULL,
+    patch              INTEGER NOT NULL,
+    hash               TEXT    NOT NULL,
+    files              TEXT    NOT NULL,
+    knowledge_base     TEXT,
+    knowledge_revision INTEGER NOT NULL,
+    pushed_by          TEXT    NOT NULL,
+    pushed_at          INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id, major, minor, patch)
+) STRICT, WITHOUT ROWID;
+
+-- What a tenant wants otherwise than a pack says, outside of its hash.
+CREATE TABLE pack_overrides (
+    tenant     TEXT    NOT NULL,
+    pack_id    TEXT    NOT NULL,
+    key        TEXT    NOT NULL,
+    value      TEXT    NOT NULL,
+    enabled    INTEGER NOT NULL,
+    changed_by TEXT    NOT NULL,
+    changed_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, pack_id, key)
+) STRICT, WITHOUT ROWID;
+
 -- Retention comes through here: while a row says so, in the transaction of whoever put it there, old explanations go.
 CREATE TABLE doors (
     tenant TEXT NOT NULL,
@@ -297,6 +327,8 @@ WHEN NOT EXISTS (SELECT 1 FROM doors WHERE tenant = '-' AND name = 'retention')
 BEGIN SELECT RAISE(ABORT, 'explanations is append-only'); END;
 CREATE TRIGGER audit_keep BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
+CREATE TRIGGER packs_keep BEFORE UPDATE ON packs BEGIN SELECT RAISE(ABORT, 'packs is append-only'); END;
+CREATE TRIGGER packs_stay BEFORE DELETE ON packs BEGIN SELECT RAISE(ABORT, 'packs is append-only'); END;
 CREATE TRIGGER leases_stay BEFORE DELETE ON leases BEGIN SELECT RAISE(ABORT, 'a lease is never deleted'); END;
 
 INSERT INTO schema_info (min_code) VALUES (1);

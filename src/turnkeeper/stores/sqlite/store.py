@@ -10,6 +10,7 @@ from turnkeeper.stores.sqlite.database import SqliteDatabase
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
+from turnkeeper.stores.sqlite.packs import SqlitePacks
 from turnkeeper.stores.sqlite.runs import SqliteRuns
 from turnkeeper.stores.sqlite.sessions import SqliteSessions
 from turnkeeper.stores.sqlite.units import SqliteUnits
@@ -31,4 +32,5 @@ def sqlite_store(
         units=SqliteUnits(database),
         bases=SqliteBases(database, audit),
         explanations=SqliteExplanations(database),
+        packs=SqlitePacks(database, audit),
     )

@@ -1,0 +1,241 @@
+"""What one turn finds out about the intent of its session, from what it starts with to what is said."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.intent.asking import confirmation_for, question_for, what_to_change
+from turnkeeper.intent.collecting import Answer, FieldFault, Progress, progress, put, seeded
+from turnkeeper.intent.extracting import Reading, Wish, read_answers
+from turnkeeper.intent.holding import Holding, ReleaseReason
+from turnkeeper.intent.rendering import render
+from turnkeeper.intent.signals import ForceSignal
+from turnkeeper.intent.switching import entered
+from turnkeeper.intent.walking import advanced, is_confirming, is_done, schema_at
+from turnkeeper.model.dialogue import Clarification, Dialogue, IntentLock, IntentView
+from turnkeeper.model.pack import UNKNOWN, Intent, JsonSchema, Pack, Response
+from turnkeeper.model.pack_config import PackConfig
+from turnkeeper.model.stages import Stage
+
+Note = Callable[[str, Mapping[str, Any]], None]
+NOTHING = Progress()
+
+
+@dataclass(slots=True, kw_only=True)
+class Hold:
+    """`now` is in the time zone of the pack. `dialogue` changes as the turn goes on; nothing of it is kept here."""
+
+    pack: Pack
+    config: PackConfig
+    dialogue: Dialogue
+    text: str
+    turn: int
+    now: datetime
+    note: Note
+    channel: str
+    locale: str | None = None
+    reading: Reading = field(default_factory=Reading)
+    refused: tuple[FieldFault, ...] = ()
+    was_understood: bool = True
+    has_begun: bool = False
+    was_done: bool = False
+    said_no: bool = False
+
+    # --- where the session stands
+
+    @property
+    def intent(self) -> Intent | None:
+        return self.pack.intent(self.dialogue.intent)
+
+    @property
+    def schema(self) -> JsonSchema | None:
+        return schema_at(self.pack, self.intent, self.dialogue.state) if self.intent else None
+
+    @property
+    def progress(self) -> Progress:
+        return NOTHING if self.schema is None else progress(self.schema, self.dialogue.context)
+
+    @property
+    def allowed(self) -> tuple[Intent, ...]:
+        """What may be resolved at all: on this channel, in this language."""
+        spoken = (self.locale or "").split("-")[0].lower()
+        return tuple(
+            intent
+            for intent in self.pack.intents
+            if (not intent.channels or self.channel in intent.channels)
+            and (not intent.locales or not spoken or spoken in {each.split("-")[0].lower() for each in intent.locales})
+        )
+
+    def holding(self, signal: ForceSignal | None) -> Holding:
+        """What the decision is made from. The text is read here, for an answer to a question about the form."""
+        self.was_done = is_done(self.pack, self.dialogue)
+        is_confirmed = is_confirming(self.pack, self.dialogue)
+        self.reading = self.read(self.text)
+        complete = self.progress.complete
+        answers_it = (is_confirmed and self.reading.wish is not None) or (
+            self.reading.is_correction and bool(self.reading.answers)
+        )
+        return Holding(
+            is_locked=self.dialogue.lock is not None,
+            has_schema=self.schema is not None,
+            is_complete=complete,
+            is_resolved=self.dialogue.is_resolved,
+            sticky=self.config.sticky_intent,
+            signal=signal,
+            policy=complete and self.schema is not None and not self.was_done and answers_it,
+        )
+
+    # --- what changes
+
+    def enter(self, code: str, state: str | None) -> None:
+        """Go to an intent, closing the question that was open about it."""
+        intent = self.pack.intent(code)
+        assert intent is not None, "only intents of the pack are accepted"
+        left = self.dialogue
+        self.dialogue = replace(entered(self.pack, left, intent, state), clarification=None)
+        self.has_begun = self.dialogue.intent != left.intent or self.was_done
+        if left.lock is not None and self.dialogue.lock is None:
+            self.note(Stage.INTENT_LOCK_RELEASED, {"reason": ReleaseReason.INTENT_SWITCHED, "intent": left.intent})
+        if self.has_begun:
+            self.was_done = False
+
+    def clarify(self, clarification: Clarification | None) -> None:
+        self.dialogue = replace(self.dialogue, clarification=clarification)
+
+    def release(self, reason: ReleaseReason) -> None:
+        self.note(Stage.INTENT_LOCK_RELEASED, {"reason": reason, "intent": self.dialogue.intent})
+        self.dialogue = replace(self.dialogue, lock=None)
+
+    def read(self, text: str) -> Reading:
+        if self.schema is None:
+            return Reading()
+        return read_answers(
+            text,
+            self.schema,
+            self.dialogue.context,
+            asked=self.dialogue.asked,
+            confirming=is_confirming(self.pack, self.dialogue),
+            now=self.now,
+            region=self.pack.region,
+            locale=self.locale,
+        )
+
+    def collect(self, answers: Sequence[Answer], params: Mapping[str, Any]) -> None:
+        """Put what was read, and what params of the same names say, into the form; then go as far as that leads."""
+        schema, intent = self.schema, self.intent
+        if intent is None or self.was_done:
+            return
+        wish = None
+        if schema is not None:
+            self.note(Stage.SCHEMA_EXTRACTION_START, {"intent": intent.code, "state": self.dialogue.state})
+            result = put(schema, self.dialogue.context, answers)
+            self.refused = result.refused
+            self.was_understood = bool(result.kept or result.cleared or self.reading.wish)
+            fields = seeded(schema, result.fields, params)
+            self.dialogue = replace(self.dialogue, context=fields)
+            wish = None if result.kept or result.cleared else self.reading.wish
+        self.said_no = wish is Wish.NO and is_confirming(self.pack, self.dialogue)
+        self.dialogue = advanced(self.pack, intent, self.dialogue, wish)
+        if schema is not None:
+            self._tell_status()
+
+    def _tell_status(self) -> None:
+        state = self.progress
+        told = {
+            "intent": self.dialogue.intent,
+            "state": self.dialogue.state,
+            "complete": state.complete,
+            "has_any": state.has_any,
+            "missing": list(state.missing),
+            "refused": [fault.field for fault in self.refused],
+        }
+        self.note(Stage.SCHEMA_STATUS, told)
+
+    def lock(self, at: datetime) -> None:
+        """Hold the session here while a field is missing, and let go of it as soon as none is."""
+        before, missing = self.dialogue.lock, self.progress.missing
+        if missing and before is None:
+            self.note(Stage.INTENT_LOCK_SET, {"intent": self.dialogue.intent, "missing": list(missing)})
+        if not missing and before is not None:
+            absent = self.schema is None
+            self.release(ReleaseReason.SCHEMA_ABSENT if absent else ReleaseReason.SCHEMA_COMPLETE)
+        taken_at = before.taken_at if before else at
+        lock = IntentLock(intent=self.dialogue.intent, missing=missing, taken_at=taken_at) if missing else None
+        self.dialogue = replace(self.dialogue, lock=lock)
+
+    # --- what is said
+
+    def speak(self) -> tuple[str | None, IntentView]:
+        """The text that settles the turn, or None for the agent; and what the agent is told either way."""
+        question = self._question()
+        response = self._response()
+        view = self._view(question, response)
+        if self.dialogue.clarification is not None:
+            return self.dialogue.clarification.question, view
+        if response is not None and response.text is not None:
+            return self._rendered(response.text, question), view
+        return (question if response is None else None), view
+
+    def _question(self) -> str | None:
+        """What the keeper asks by itself, where something is to be asked. Remembers which field it is about."""
+        schema, intent = self.schema, self.intent
+        if schema is None or intent is None or self.was_done:
+            self.dialogue = replace(self.dialogue, asked=None)
+            return None
+        state = self.progress
+        if not state.complete:
+            asked = question_for(
+                schema,
+                state,
+                refused=self.refused,
+                intent_name=intent.name,
+                just_started=self.has_begun,
+                was_understood=self.was_understood,
+            )
+            self.dialogue = replace(self.dialogue, asked=asked.field)
+            return asked.text
+        self.dialogue = replace(self.dialogue, asked=None)
+        if self.said_no:
+            return what_to_change(schema, self.dialogue.context, intent_name=intent.name)
+        if is_confirming(self.pack, self.dialogue):
+            return confirmation_for(schema, self.dialogue.context, intent_name=intent.name)
+        return None
+
+    def _response(self) -> Response | None:
+        """Of an intent that was done before this turn nothing is said again: that was another question."""
+        code, state = self.dialogue.intent, self.dialogue.state
+        if self.was_done:
+            code, state = UNKNOWN, UNKNOWN
+        response = self.pack.response(code, state, self.locale)
+        if self.said_no and response is not None and response.text is not None:
+            return None
+        return response
+
+    def _rendered(self, text: str, question: str | None) -> str:
+        intent, state = self.intent, self.progress
+        variables = {
+            "intent": intent.name if intent else "",
+            "state": self.dialogue.state,
+            "missing": list(state.missing),
+            "options": [option for offered in state.options.values() for option in offered],
+            "question": question or "",
+            "params": self.dialogue.params,
+        }
+        return render(text, fields=self.dialogue.context, variables=variables)
+
+    def _view(self, question: str | None, response: Response | None) -> IntentView:
+        intent, state = self.intent, self.progress
+        return IntentView(
+            code=self.dialogue.intent,
+            state=self.dialogue.state,
+            name=intent.name if intent else "",
+            fields=self.dialogue.context,
+            missing=state.missing,
+            options=state.options,
+            locked=self.dialogue.lock is not None,
+            question=question,
+            hint=response.hint if response else None,
+            prompts=self.pack.prompts,
+            tools=self.pack.tools,
+        )
