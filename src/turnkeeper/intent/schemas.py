@@ -235,9 +235,7 @@ class _Walk:
             yield place.fault(f"A form is at most {DEEPEST} objects deep: bring these fields further up.")
             return
         for name, child in properties.items():
-            inside = replace(
-                place.at("properties", name), depth=place.depth + 1, required=place.required and name in required
-            )
+            inside = replace(place.at("properties", name), depth=place.depth + 1, required=name in required)
             yield from _wrong_name(name, inside, top=place.depth == 0)
             self._fields += 1
             yield from self._node(child, inside)

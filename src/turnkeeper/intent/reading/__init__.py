@@ -1,0 +1,1 @@
+"""What stands in a message, before it is known which field it belongs to."""

@@ -1,0 +1,52 @@
+"""Where a message names fields of the form."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from turnkeeper.intent.form import Field, Form, words_of_name
+from turnkeeper.intent.reading.phrases import pattern_of
+from turnkeeper.intent.reading.said import Said
+
+MOST_KEPT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """`field` is called `alias` from `start` to `end`. Several fields may be called the same: each has its mention."""
+
+    start: int
+    end: int
+    field: Field
+    alias: str
+
+
+def mentions_in(said: Said, form: Form) -> tuple[Mention, ...]:
+    pattern, fields = _aliases(form)
+    return tuple(
+        Mention(start=found.start(), end=found.end(), field=field, alias=_plain(found["alias"]))
+        for found in pattern.finditer(said.text)
+        for field in fields[_plain(found["alias"])]
+    )
+
+
+def names_of(field: Field) -> Iterator[str]:
+    """What people may call it: its title, its name in words, its aliases."""
+    for name in dict.fromkeys((field.title, " ".join(words_of_name(field.key)), *field.aliases)):
+        if words := _plain(name):
+            yield words
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _aliases(form: Form) -> tuple[re.Pattern[str], dict[str, tuple[Field, ...]]]:
+    fields: dict[str, tuple[Field, ...]] = {}
+    for field in form.fields:
+        for name in names_of(field):
+            fields[name] = (*fields.get(name, ()), field)
+    names = "|".join(r"[ _-]".join(map(re.escape, name.split(" "))) for name in sorted(fields, key=len, reverse=True))
+    return pattern_of(rf"(?<![\w@.])(?P<alias>{names})s?(?![\w@])"), fields
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.split(r"[ _-]+", name.lower().strip()))

@@ -1,0 +1,32 @@
+"""A message, and all that is known when it is read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.intent.form import Field, Form
+from turnkeeper.intent.language import Language
+from turnkeeper.intent.reading.mentions import Mention
+from turnkeeper.intent.reading.said import Piece, Said
+from turnkeeper.intent.rendering import value_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """`asked` is the field that the last question was about; `held` are the answers until now."""
+
+    said: Said
+    language: Language
+    form: Form
+    held: Mapping[str, Any]
+    asked: Field | None
+    now: datetime
+    pieces: tuple[Piece, ...]
+    mentions: tuple[Mention, ...]
+
+    def holds(self, field: Field) -> Any:
+        return value_at(self.held, field.name)
+
+    def mentions_of(self, field: Field) -> tuple[Mention, ...]:
+        return tuple(mention for mention in self.mentions if mention.field.name == field.name)

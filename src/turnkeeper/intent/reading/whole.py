@@ -1,0 +1,85 @@
+"""Messages that are nothing but a yes, a no, or a wish to leave a question out."""
+
+import re
+from functools import cache
+
+from turnkeeper.intent.language import Language
+from turnkeeper.intent.reading.phrases import any_of, pattern_of
+
+LONGEST = 80
+_MARKS = re.compile(r"[\s.,;:!?\"]+")
+
+
+def whole_answer(text: str, language: Language) -> bool | None:
+    """True for a message of nothing but assent, False for one of nothing but refusal, polite words aside."""
+    found = _phrases_of(text, language)
+    return found.pop() if found is not None and len(found) == 1 else None
+
+
+def first_answer(text: str, language: Language) -> bool | None:
+    """How a message begins: with a yes or with a no."""
+    said = plain(text)
+    for meant, pattern in ((False, _any(language.answers.no)), (True, _any(language.answers.yes))):
+        if pattern.match(said):
+            return meant
+    return None
+
+
+def is_skip(text: str, language: Language) -> bool:
+    return without_polite(text, language) in _spelled(language.answers.skip)
+
+
+def is_idle(text: str, language: Language) -> bool:
+    """Whether it says nothing that could be an answer."""
+    said = plain(text)
+    return not said or said in _spelled(language.texts.idle)
+
+
+def is_question(text: str, language: Language) -> bool:
+    return text.rstrip().endswith("?") or _any(language.texts.questions).match(plain(text)) is not None
+
+
+def plain(text: str) -> str:
+    return _MARKS.sub(" ", text.translate({0x2019: "'"}).lower()).strip()
+
+
+def without_polite(text: str, language: Language) -> str:
+    said = plain(text)
+    for phrase in language.answers.polite:
+        said = said.removesuffix(f" {phrase}").removeprefix(f"{phrase} ")
+    return said
+
+
+def _phrases_of(text: str, language: Language) -> set[bool] | None:
+    """Which of yes and no a message is made of; None when there is something else in it."""
+    if len(text) > LONGEST:
+        return None
+    rest = plain(text)
+    found: set[bool] = set()
+    while rest:
+        meant, rest_after = _first_phrase(rest, language)
+        if rest_after == rest:
+            return None
+        found |= {meant} if meant is not None else set()
+        rest = rest_after
+    return found
+
+
+def _first_phrase(said: str, language: Language) -> tuple[bool | None, str]:
+    answers = language.answers
+    options = ((True, answers.yes), (False, answers.no), (None, answers.polite))
+    matches = [(found.end(), meant) for meant, phrases in options if (found := _any(phrases).match(said))]
+    if not matches:
+        return None, said
+    end, meant = max(matches, key=lambda each: each[0])
+    return meant, said[end:].strip()
+
+
+@cache
+def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return pattern_of(any_of(phrases))
+
+
+@cache
+def _spelled(phrases: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(plain, phrases))
