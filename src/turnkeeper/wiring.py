@@ -87,6 +87,7 @@ def wire(
         ),
         Custody.CLIENT: ClientCustodian(
             store.runs,
+            store.units,
             clock,
             settings.history_messages,
             settings.session_units,

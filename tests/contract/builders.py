@@ -7,6 +7,7 @@ from typing import Any
 
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.event import Event
@@ -26,6 +27,7 @@ from turnkeeper.model.ids import (
 )
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.names import content_hash
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
 from turnkeeper.model.session import Conversation, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
@@ -159,6 +161,21 @@ async def knowing(store: Store, session: Session, *units: Unit, **changes: Any) 
     run, lease = await held(store, "Remember this", session)
     loaded = await store.sessions.load(run.tenant, run.session_id, window=20)
     turn = replace(turn_answering(run, loaded, "Noted"), units=UnitChanges(added=units, **changes))
+    await store.runs.commit(
+        turn,
+        lease,
+        session_id=run.session_id,
+        expected_revision=loaded.session.revision,
+        explanation=explanation_of(run),
+    )
+    return run
+
+
+async def holding(store: Store, session: Session, dialogue: Dialogue, *pins: PackPin) -> Run:
+    """One whole turn after which the session holds this about its intent."""
+    run, lease = await held(store, "A table for four", session)
+    loaded = await load(store, session)
+    turn = replace(turn_answering(run, loaded, "When?"), dialogue=dialogue, packs=pins or None, intent=dialogue.told)
     await store.runs.commit(
         turn,
         lease,

@@ -137,6 +137,7 @@ async def a_day(keeper: Turnkeeper) -> None:
     await _told(keeper.chat("wait for a renewal", session_id=session, agent="patient"))
     await _told(keeper.chat("mine", custody="client", session_id="mine"))
     await _units_and_bases(keeper)
+    await _packs(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper._forget_requests()
@@ -166,6 +167,20 @@ async def _units_and_bases(keeper: Turnkeeper) -> None:
     await keeper.create_session(from_session_id=noted)
     # Everything is kept: what is dropped by age would be missed by whoever looks for each run's end.
     await keeper._store.explanations.trim(idle.tenant, SessionId(noted), keep=200)
+
+
+async def _packs(keeper: Turnkeeper) -> None:
+    """A pack with knowledge, what the tenant wants otherwise, and a form that is filled, left and reset."""
+    from turnkeeper.packs.demos import demo_packs
+
+    for files in demo_packs().values():
+        await keeper.packs.push(files)
+    await keeper.packs.override("table-booking", "MIN_CONFIDENCE", 0.6)
+    await keeper.packs.drop_override("table-booking", "MIN_CONFIDENCE")
+    booking = (await _told(keeper.chat("I want to book a table", agent="counter", pack="table-booking")))["session_id"]
+    await _told(keeper.chat("for four people", session_id=booking, params={"seating": "terrace"}))
+    await _told(keeper.chat("/reset", session_id=booking))
+    await keeper.packs.repin(booking, "help-desk")
 
 
 async def _told(work: Any) -> dict[str, Any]:

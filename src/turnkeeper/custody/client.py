@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from turnkeeper.errors import EnvelopeInvalid
+from turnkeeper.knowledge.beside import CarriedBesideBases
 from turnkeeper.knowledge.carried import CarriedUnits
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
@@ -31,6 +32,7 @@ from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept, ResetOrder
 from turnkeeper.ports.runs import RunEnd, RunStore
+from turnkeeper.ports.units import UnitReader
 
 VERSION = 1
 CARRIED_CUT = "carried_cut"
@@ -56,6 +58,7 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
 @dataclass(frozen=True, slots=True)
 class ClientCustodian:
     runs: RunStore
+    units: UnitReader
     clock: Clock
     window: int
     most_units: int
@@ -96,7 +99,7 @@ class ClientCustodian:
         return conversation.after_reset(epoch, order.params)
 
     def memory(self, conversation: Conversation) -> UnitMemory:
-        return UnitMemory(CarriedUnits(conversation.units), view_of(conversation.session))
+        return UnitMemory(CarriedBesideBases(conversation.units, self.units), view_of(conversation.session))
 
     async def settle(
         self,

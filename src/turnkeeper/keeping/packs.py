@@ -176,13 +176,14 @@ class Packs:
         )
 
     def _files(self, pack: str | os.PathLike[str] | bytes | PackFiles) -> PackFiles:
-        from turnkeeper.packs.archives import files_of_archive
-        from turnkeeper.packs.files import FileLimits, files_of
+        from turnkeeper.packs.files import read_files
 
-        limits = FileLimits(file_bytes=self._settings.pack_bytes, bytes=self._settings.pack_bytes)
         if isinstance(pack, Mapping):
             return dict(pack)
-        files, faults = files_of_archive(pack, limits) if isinstance(pack, bytes) else files_of(Path(pack), limits)
+        most = self._settings.pack_bytes
+        files, faults = read_files(
+            pack if isinstance(pack, bytes) else Path(pack), most_file_bytes=most, most_bytes=most
+        )
         _refuse_faulty(faults)
         return files
 
