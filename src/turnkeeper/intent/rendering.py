@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from turnkeeper.intent.language import Language, language_of
+
 _NAME = re.compile(r"\w[\w-]*(?:\.\w[\w-]*)*")
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -40,21 +42,22 @@ def variables_in(text: str) -> Sequence[Variable]:
     return tuple(_variables(text))
 
 
-def as_words(value: Any) -> str:
+def as_words(value: Any, language: Language | None = None) -> str:
     """A value as people write it: lists with commas, nothing as nothing."""
     match value:
         case None:
             return ""
         case bool():
-            return "yes" if value else "no"
+            asking = (language or language_of()).asking
+            return asking.yes if value else asking.no
         case float() if value.is_integer():
             return str(int(value))
         case str():
             return value
         case Mapping():
-            return _joined([as_words(each) for each in value.values()])
+            return _joined([as_words(each, language) for each in value.values()])
         case list() | tuple():
-            return _joined([as_words(each) for each in value])
+            return _joined([as_words(each, language) for each in value])
     return str(value)
 
 
@@ -95,5 +98,4 @@ def _variables(text: str) -> Iterator[Variable]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    said = [word for word in words if word]
-    return ", ".join(said)
+    return ", ".join(filter(None, words))
