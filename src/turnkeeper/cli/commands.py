@@ -19,6 +19,8 @@ audit = App(name="audit", help="Look at the audit.")
 app.command(audit)
 kbs = App(name="kbs", help="Make knowledge bases, fill them from files, and mount them.")
 app.command(kbs)
+packs = App(name="packs", help="Start, check and compare packs.")
+app.command(packs)
 units = App(name="units", help="Look at units in their text form.")
 app.command(units)
 
@@ -187,6 +189,45 @@ def mount(
     from turnkeeper.cli.kbs import mount_base
 
     return mount_base(session, base, url, token)
+
+
+PackPath = Annotated[Path, Parameter(help="The folder of the pack, or a .zip or .tar.gz of it.")]
+AsJson = Annotated[bool, Parameter(name="--json", help="As JSON.", negative=())]
+
+
+@packs.command
+def init(
+    id: Annotated[str, Parameter(help="What the pack is called.")],
+    /,
+    *,
+    into: Annotated[
+        Path | None,
+        Parameter(name="--into", help="The folder; one named by the id unless said otherwise.", show_default=False),
+    ] = None,
+    demo: Annotated[
+        str | None, Parameter(name="--demo", help="Begin with table-booking or help-desk.", show_default=False)
+    ] = None,
+) -> int:
+    """Write the files of a new pack. Nothing is overwritten."""
+    from turnkeeper.cli.packs import init_pack
+
+    return init_pack(id, into=into, demo=demo)
+
+
+@packs.command(name="check")
+def check_pack(path: PackPath, /, *, json: AsJson = False) -> int:
+    """Tell everything that is wrong with a pack, with file, line and column. Exits with 1 when it cannot be used."""
+    from turnkeeper.cli.packs import check_pack
+
+    return check_pack(path, as_json=json)
+
+
+@packs.command
+def diff(old: PackPath, new: PackPath, /, *, json: AsJson = False) -> int:
+    """Tell what is different between two packs, and whether that is a patch, a minor or a major change."""
+    from turnkeeper.cli.packs import compare_packs
+
+    return compare_packs(old, new, as_json=json)
 
 
 File = Annotated[str, Parameter(help="The file with the text; - reads standard input.", allow_leading_hyphen=True)]

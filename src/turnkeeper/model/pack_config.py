@@ -100,7 +100,7 @@ def _text(key: str, value: Any) -> str:
 
 
 def _resolver(key: str, value: Any) -> ResolverChoice:
-    if value not in set(ResolverChoice):
+    if not isinstance(value, str) or value not in set(ResolverChoice):
         raise ValueError(f"{key} is one of {', '.join(ResolverChoice)}, not {value!r}")
     return ResolverChoice(value)
 

@@ -1,11 +1,12 @@
 """What can be wrong with a pack, each with a stable code, the place where it stands and what to do about it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
 MOST_SHOWN_CHARS = 60
+MOST_COMPARED = 1_000
 MOST_FAULTS = 1_000
 """A pack of nothing but faults must not be answered with more than was sent."""
 
@@ -153,10 +154,13 @@ def shown(value: object) -> str:
     return repr(cut) if isinstance(value, str) else cut
 
 
-def meant_instead(word: str, known: Iterable[str]) -> str:
+def meant_instead(word: str, known: Collection[str]) -> str:
     """A sentence that names what was probably meant, or else everything that there is."""
-    names = sorted(known)
     from rapidfuzz import fuzz, process
+
+    if len(known) > MOST_COMPARED:
+        return f"There are {len(known):,} others."
+    names = sorted(known)
 
     # Only so much of a word is compared: what is longer is no slip of the fingers.
     start = word[:MOST_SHOWN_CHARS]

@@ -23,7 +23,7 @@ LOCALE_REMEDY = "Write a language such as en, or a language and a country such a
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]*")
 NAME_REMEDY = "Write letters, digits and _ . : / - only, beginning with a letter or digit."
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
+PACK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 _VERSION = re.compile(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})", re.ASCII)
 _PROMPT = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -55,7 +55,7 @@ def read_manifest(part: Part, prompt_files: Mapping[str, str]) -> Manifest:
 
 
 def _id(part: Part) -> str | None:
-    return part.name(_ID, "Write up to 128 letters, digits and _ . : -, beginning with a letter or digit.")
+    return part.name(PACK_ID, "Write up to 128 letters, digits and _ . : -, beginning with a letter or digit.")
 
 
 def _version(part: Part) -> str | None:

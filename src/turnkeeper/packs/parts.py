@@ -11,7 +11,7 @@ from turnkeeper.packs.faults import PackFault, PackFaultCode, fault_at, meant_in
 
 MOST_TEXT_CHARS = 20_000
 MOST_NAME_CHARS = 200
-ENOUGH_FAULTS = 10_000
+ENOUGH_FAULTS = 3_000
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _Read = TypeVar("_Read")
@@ -133,7 +133,8 @@ class Part:
         if not self._is_a(str):
             return None
         if self.value not in {choice.value for choice in choices}:
-            message = f"{shown(self.value)} is none of {', '.join(choices)}. {meant_instead(self.value, choices)}"
+            known = [choice.value for choice in choices]
+            message = f"{shown(self.value)} is none of {', '.join(known)}. {meant_instead(self.value, known)}"
             self.refuse(PackFaultCode.UNFIT_VALUE, message)
             return None
         return choices(self.value)

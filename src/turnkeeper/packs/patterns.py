@@ -1,5 +1,6 @@
 """Regular expressions of rules: whether they compile, and whether some message could keep them busy for ever."""
 
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -9,12 +10,13 @@ from turnkeeper.packs.faults import PackFaultCode
 
 MOST_CHARS = 500
 MOST_WIDE = 2
-MANY = 20
-"""A repeat of more than this counts as one without an end."""
+MOST_REPEATS = 12
 
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _WIDE = ("ANY", "NOT_LITERAL")
 _WIDE_CLASSES = ("CATEGORY_NOT_SPACE", "CATEGORY_NOT_DIGIT", "CATEGORY_NOT_WORD")
+_FEW = 3
+"""A repeat of at most so many is no danger around another one."""
 
 
 def pattern_fault(pattern: str) -> tuple[PackFaultCode, str] | None:
@@ -37,37 +39,27 @@ def pattern_fault(pattern: str) -> tuple[PackFaultCode, str] | None:
 
 
 def _slow_parts(parsed: Any) -> Iterator[str]:
-    yield from _nested(parsed, inside_repeat=False)
-    if sum(1 for body in _repeated_bodies(parsed) if _is_wide(body)) > MOST_WIDE:
-        yield f"there are more than {MOST_WIDE} repeats of nearly anything, such as .* here. Use fewer of them."
+    repeats = [argument for name, argument in _walk(parsed) if _varies(name, argument)]
+    for _, most, body in repeats:
+        if most > _FEW and any(_varies(*each) for each in _walk(body)):
+            yield "a repeat (* + ? {,}) stands inside another one. Take one of them away."
+        elif most > _FEW and any(name == "BRANCH" and _overlap(argument[1]) for name, argument in _walk(body)):
+            yield "what is repeated can be read in two ways. Let the alternatives begin with different letters."
+    if any(map(_has_alike_neighbours, _sequences(parsed))):
+        yield "two repeats of the same stand side by side. Make one of them."
+    if sum(1 for _, _, body in repeats if _is_wide(body)) > MOST_WIDE or len(repeats) > MOST_REPEATS:
+        yield f"there are more than {MOST_WIDE} repeats of anything, or {MOST_REPEATS} in all. Use fewer of them."
     if any(name in ("GROUPREF", "GROUPREF_EXISTS") for name, _ in _walk(parsed)):
         yield "it refers back to a group. Write out what it should find."
 
 
-def _nested(parsed: Any, *, inside_repeat: bool) -> Iterator[str]:
-    for name, argument in _named(parsed):
-        repeats = name in _REPEATS and _is_endless(argument)
-        if repeats and inside_repeat:
-            yield "a repeat (* + {,}) stands inside another one. Take one of them away."
-        if repeats and _has_overlapping_ways(argument[2]):
-            yield "what is repeated can be read in two ways. Let the alternatives begin with different letters."
-        for below in _inner(name, argument):
-            yield from _nested(below, inside_repeat=inside_repeat or repeats)
+def _varies(name: str, argument: Any) -> bool:
+    return name in _REPEATS and bool(argument[0] != argument[1])
 
 
-def _is_endless(argument: Any) -> bool:
-    return bool(argument[1] > MANY and argument[0] != argument[1])
-
-
-def _has_overlapping_ways(body: Any) -> bool:
-    for name, argument in _walk(body):
-        if name == "BRANCH":
-            firsts = [_first_letter(way) for way in argument[1]]
-            if None in firsts or len(set(firsts)) < len(firsts):
-                return True
-        elif name in _REPEATS and argument[0] != argument[1]:
-            return True  # Also a small one: (a?a)* and (a{1,9})* have many ways to read aaaa.
-    return False
+def _overlap(ways: Iterable[Any]) -> bool:
+    firsts = [_first_letter(way) for way in ways]
+    return None in firsts or len(set(firsts)) < len(firsts)
 
 
 def _first_letter(way: Any) -> str | None:
@@ -75,8 +67,18 @@ def _first_letter(way: Any) -> str | None:
     return chr(first[1]).lower() if first and first[0] == "LITERAL" else None
 
 
-def _repeated_bodies(parsed: Any) -> Iterator[Any]:
-    return (argument[2] for name, argument in _walk(parsed) if name in _REPEATS and _is_endless(argument))
+def _has_alike_neighbours(sequence: Any) -> bool:
+    items = list(_named(sequence))
+    return any(
+        _varies(*one) and _varies(*next_one) and (str(one[1][2]) == str(next_one[1][2]) or _is_wide(next_one[1][2]))
+        for one, next_one in itertools.pairwise(items)
+    )
+
+
+def _sequences(parsed: Any) -> Iterator[Any]:
+    yield parsed
+    for name, argument in _walk(parsed):
+        yield from _inner(name, argument)
 
 
 def _is_wide(body: Any) -> bool:

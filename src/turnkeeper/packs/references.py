@@ -114,9 +114,9 @@ def _check_locales(pack: WrittenPack, part: Part, locales: Iterable[str]) -> Non
 
 
 def _knows_intent(pack: WrittenPack, part: Part, code: str, remedy: str) -> bool:
-    if code in pack.codes or pack.lacks_intents:
+    if code in pack.by_code or pack.lacks_intents:
         return True
-    message = f"There is no intent {shown(code)}. {meant_instead(code, pack.codes)} {remedy}"
+    message = f"There is no intent {shown(code)}. {meant_instead(code, pack.by_code)} {remedy}"
     part.refuse(PackFaultCode.UNKNOWN_INTENT, message)
     return False
 

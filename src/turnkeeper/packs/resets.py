@@ -20,7 +20,7 @@ _OBJECTS = frozenset(("SESSION", "CONVERSATION", "CHAT", "DIALOG", "DIALOGUE", "
 
 def check_resets(pack: WrittenPack) -> None:
     for code in pack.manifest.config.reset_intent_codes:
-        written = next((each for each in pack.intents if each.code == code), None)
+        written = pack.by_code.get(code)
         part = _place(pack, written)
         if part is None:
             continue
@@ -58,8 +58,8 @@ def _place(pack: WrittenPack, written: WrittenIntent | None) -> Part | None:
 
 
 def _warn_unknown(pack: WrittenPack, part: Part, code: str) -> None:
-    if code not in pack.codes and not pack.lacks_intents:
-        message = f"There is no intent {code!r}. {meant_instead(code, pack.codes)} Correct it, or declare the intent."
+    if code not in pack.by_code and not pack.lacks_intents:
+        message = f"There is no intent {code!r}. {meant_instead(code, pack.by_code)} Correct it, or declare the intent."
         part.warn(PackFaultCode.RESET_INTENT, message)
 
 
@@ -73,5 +73,5 @@ def _work_of(pack: WrittenPack, intent: Intent) -> Iterator[str]:
         yield "it has several states"
     if intent.grants:
         yield "it needs grants"
-    if any(each.response.intent == intent.code and each.response.text is None for each in pack.responses):
+    if intent.code in pack.handed_to_agent:
         yield "it is handed to the agent"

@@ -40,17 +40,26 @@ def read_schema(part: Part) -> WrittenSchema | None:
     return WrittenSchema(intent=codes[0], state=codes[1], part=part, schema=None if faults else part.value)
 
 
-def fields_of(schema: JsonSchema) -> Iterator[str]:
-    """The names of all its fields; those of an object in a field with a dot between."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """`name` has a dot between where the field stands in another one."""
+
+    name: str
+    node: Mapping[str, Any]
+    is_required: bool
+
+
+def fields_of(schema: JsonSchema) -> Iterator[FormField]:
     return _fields_below(schema, schema, "")
 
 
-def _fields_below(root: JsonSchema, node: Mapping[str, Any], above: str) -> Iterator[str]:
+def _fields_below(root: JsonSchema, node: Mapping[str, Any], above: str) -> Iterator[FormField]:
     from turnkeeper.intent.schemas import followed
 
     for name, child in node.get("properties", {}).items():
-        yield f"{above}{name}"
-        yield from _fields_below(root, followed(root, child), f"{above}{name}.")
+        inside = followed(root, child)
+        yield FormField(name=f"{above}{name}", node=inside, is_required=name in node.get("required", ()))
+        yield from _fields_below(root, inside, f"{above}{name}.")
 
 
 def _code_of(pointer: str) -> PackFaultCode:

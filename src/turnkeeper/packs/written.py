@@ -1,6 +1,6 @@
 """All that was read of a pack, each with its place, before one part of it is held against another."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,7 +13,10 @@ from turnkeeper.packs.schemas import WrittenSchema, fields_of
 
 @dataclass(kw_only=True)
 class WrittenPack:
-    """`lacks_intents` and `lacks_schemas` say that some could not be read, so that nobody is blamed for naming them."""
+    """Asked only once it is complete: what it finds is remembered.
+
+    `lacks_intents` and `lacks_schemas` say that some could not be read, so that nobody is blamed for naming them.
+    """
 
     manifest: Manifest = field(default_factory=Manifest)
     intents: list[WrittenIntent] = field(default_factory=list)
@@ -25,12 +28,17 @@ class WrittenPack:
     _fields: dict[str | None, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
-    def codes(self) -> frozenset[str]:
-        """Every code that is declared, as it was written."""
-        return frozenset(written.code for written in self.intents)
+    def by_code(self) -> Mapping[str, WrittenIntent]:
+        """Under every code that is declared, as it was written, the first intent that has it."""
+        return {written.code: written for written in reversed(self.intents)}
+
+    @cached_property
+    def handed_to_agent(self) -> frozenset[str]:
+        """The intents with a response that the agent speaks."""
+        return frozenset(each.response.intent for each in self.responses if each.response.text is None)
 
     def intent(self, code: str) -> Intent | None:
-        return next((written.intent for written in self.intents if written.code == code and written.intent), None)
+        return self.by_code[code].intent if code in self.by_code else None
 
     def read_intents(self) -> Iterator[tuple[WrittenIntent, Intent]]:
         return ((written, written.intent) for written in self.intents if written.intent)
@@ -48,5 +56,5 @@ class WrittenPack:
         if code in self._fields:
             return self._fields[code]
         schemas = [each.schema for each in self.schemas if each.schema is not None and code in (None, each.intent)]
-        self._fields[code] = frozenset(name for schema in schemas for name in fields_of(schema))
+        self._fields[code] = frozenset(each.name for schema in schemas for each in fields_of(schema))
         return self._fields[code]

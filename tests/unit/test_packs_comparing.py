@@ -1,0 +1,117 @@
+"""The hash of a pack is that of its files, and two versions of it can be told apart in words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnkeeper.packs.comparing import Level, differences
+from turnkeeper.packs.demos import demo_packs
+from turnkeeper.packs.hashing import hash_of
+
+FILES = st.dictionaries(st.text(max_size=8), st.text(max_size=20), max_size=5)
+BOOKING = demo_packs()["table-booking"]
+INTENT, SCHEMA, MANIFEST = "intents/book_table.yaml", "schemas/BOOK_TABLE.json", "pack.yaml"
+
+
+@given(files=FILES)
+def test_the_order_of_files_does_not_change_the_hash(files: dict[str, str]) -> None:
+    assert hash_of(dict(reversed(files.items()))) == hash_of(files)
+
+
+@given(one=FILES, other=FILES)
+def test_other_files_have_another_hash(one: dict[str, str], other: dict[str, str]) -> None:
+    assert (hash_of(one) == hash_of(other)) == (one == other)
+
+
+def test_no_file_can_pass_for_another_one() -> None:
+    assert hash_of({"a": "b", "c": "d"}) != hash_of({"a": "bcd"}) != hash_of({"ab": "cd"})
+    assert hash_of({"a": "x\n"}) != hash_of({"a": "x\r\n"})
+
+
+def test_the_recipe_of_the_hash_stays() -> None:
+    """Hashes are kept and compared for as long as packs are; another recipe would make strangers of them."""
+    assert hash_of({"pack.yaml": "id: x\n"}) == "94dd513342544edf67fc55bd8f673e82b3f3ec3abce49c7616eb2cbf4b679f90"
+
+
+def test_the_same_files_differ_in_nothing() -> None:
+    compared = differences(BOOKING, dict(BOOKING))
+
+    assert (compared.files, compared.changes, compared.level, compared.next_version) == ((), (), None, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "level", "said"),
+    [
+        (INTENT, "make a reservation", "reserve for us", Level.PATCH, None),
+        (INTENT, "  - DONE\n", "  - PAID\n  - DONE\n", Level.MINOR, "state BOOK_TABLE.PAID added"),
+        (INTENT, "on_leave: keep", "grants: [book]", Level.MAJOR, "BOOK_TABLE now needs the grant book"),
+        (SCHEMA, '"notes": {', '"remarks": {', Level.MAJOR, "field BOOK_TABLE.notes removed"),
+        (
+            SCHEMA,
+            '"notes": {',
+            '"pets": {"type": "integer"},\n    "notes": {',
+            Level.MINOR,
+            "field BOOK_TABLE.pets added",
+        ),
+        (
+            SCHEMA,
+            '"name", "phone"]',
+            '"name", "phone", "notes"]',
+            Level.MAJOR,
+            "field BOOK_TABLE.notes is now required",
+        ),
+        (SCHEMA, '"name", "phone"]', '"name"]', Level.MINOR, "field BOOK_TABLE.phone is no longer required"),
+        (SCHEMA, '"format": "date"', '"format": "date-time"', Level.MAJOR, "field BOOK_TABLE.date changed its format"),
+        (
+            MANIFEST,
+            "STICKY_INTENT: true",
+            "STICKY_INTENT: false",
+            Level.MINOR,
+            "config STICKY_INTENT changed from True",
+        ),
+    ],
+)
+def test_a_change_is_told_in_words_and_by_its_weight(
+    path: str, old: str, new: str, level: Level, said: str | None
+) -> None:
+    assert old in BOOKING[path]
+    changed = {**BOOKING, path: BOOKING[path].replace(old, new, 1)}
+
+    compared = differences(BOOKING, changed)
+
+    assert [change.path for change in compared.files] == [path]
+    assert compared.level == level
+    assert said is None or any(said in change.message for change in compared.changes)
+    assert compared.next_version == {"patch": "1.0.1", "minor": "1.1.0", "major": "2.0.0"}[level]
+
+
+def test_an_intent_that_comes_or_goes_is_told() -> None:
+    lists = BOOKING["intents/small.yaml"]
+    less = {**BOOKING, "intents/small.yaml": lists.split("- code: RESET_SESSION")[0]}
+
+    assert [change.message for change in differences(BOOKING, less).changes] == ["intent RESET_SESSION removed"]
+    assert [change.message for change in differences(less, BOOKING).changes] == ["intent RESET_SESSION added"]
+
+
+def test_files_are_told_with_their_lines() -> None:
+    new = {**BOOKING, "knowledge/new.md": "No end", MANIFEST: BOOKING[MANIFEST].replace("Table booking", "Tables")}
+    del new["README.md"]
+
+    compared = differences(BOOKING, new)
+
+    assert [(change.path, change.kind) for change in compared.files] == [
+        ("README.md", "removed"),
+        ("knowledge/new.md", "added"),
+        ("pack.yaml", "changed"),
+    ]
+    assert compared.files[1].diff.endswith("+No end\n\\ No newline at end of file\n")
+    assert "-title: Table booking\n+title: Tables\n" in compared.files[2].diff
+
+
+def test_what_cannot_be_read_is_compared_by_its_files_alone() -> None:
+    broken = {**BOOKING, MANIFEST: "id: ["}
+
+    compared = differences(BOOKING, broken)
+
+    assert [change.path for change in compared.files] == [MANIFEST]
+    assert (compared.changes, compared.level) == ((), None)
