@@ -105,6 +105,7 @@ def test_an_answer_is_a_code_a_place_a_label_or_none_of_these(text: str, code: s
         "don't cancel",
         "what do you have on the menu?",
         "I would rather know whether you have a table outside",
+        "somebody told me that one could book a table here for a whole company",
         "neither, I want to order food",
         "the former",  # of three
         "both",
@@ -112,6 +113,12 @@ def test_an_answer_is_a_code_a_place_a_label_or_none_of_these(text: str, code: s
 )
 def test_what_is_no_answer_is_left_to_the_resolver(text: str) -> None:
     assert answered(asked_about(BOOK, CANCEL, HOURS), text, INTENTS) is None
+
+
+def test_a_code_is_an_answer_also_where_it_is_nothing_like_its_label() -> None:
+    asked = asked_about(Option(code="INT_17", label="Book a table"), CANCEL)
+
+    assert answered(asked, "int_17", (Intent(code="INT_17", name="Book a table"),)) == "INT_17"
 
 
 def test_of_two_options_one_is_the_former_and_one_the_latter() -> None:

@@ -130,10 +130,10 @@ def test_while_a_question_is_open_a_collision_leads_to_no_other_one() -> None:
 
 
 def test_of_equals_the_lower_priority_number_is_first_and_then_the_code() -> None:
-    equals = proposing(HOURS=0.9, CANCEL=0.9, BOOK=0.9)
+    equals = proposing(HOURS=0.9, CANCEL=0.9, MENU=0.9)
 
-    assert judged(equals, clarification=OPEN_QUESTION).intent == "BOOK"
-    assert [option.code for option in judged(equals).options] == ["BOOK", "CANCEL", "HOURS"]
+    assert judged(equals, clarification=OPEN_QUESTION).intent == "MENU"
+    assert [option.code for option in judged(equals).options] == ["MENU", "CANCEL", "HOURS"]
 
 
 def test_a_confidence_beyond_its_bounds_counts_as_the_bound_and_one_that_is_no_number_not_at_all() -> None:
@@ -185,6 +185,14 @@ def test_a_form_that_is_not_clearly_meant_suppresses_no_question(confidences: di
     assert (judgement.verdict, judgement.question) == (Verdict.UNCLEAR, "For when?")
 
 
+def test_a_form_with_a_rival_suppresses_no_question_while_another_one_is_open() -> None:
+    asks = replace(proposing(BOOK=0.9, CANCEL=0.85), needs_clarification=True, question="Book or cancel?")
+
+    judgement = judged(asks, clarification=OPEN_QUESTION, with_schema=frozenset({"BOOK"}))
+
+    assert (judgement.verdict, judgement.question) == (Verdict.UNCLEAR, "Book or cancel?")
+
+
 def test_a_resolver_that_asks_without_a_question_is_given_one_from_its_options() -> None:
     asks = replace(proposing(BOOK=0.5), needs_clarification=True)
 
@@ -198,6 +206,13 @@ def test_a_state_is_believed_only_if_the_intent_has_it() -> None:
         return judged(Resolution(source=ResolvedBy.CLASSIFIER, scores=scores)).state
 
     assert (told("CONFIRM"), told("INTENT_COLLISION")) == ("CONFIRM", None)
+
+
+@pytest.mark.parametrize("states", [("CONFIRM", "START"), ("START", "CONFIRM"), ("CONFIRM", None), (None, "CONFIRM")])
+def test_an_intent_that_is_scored_twice_has_the_same_state_in_either_order(states: tuple[str | None, ...]) -> None:
+    scores = tuple(Score(intent="BOOK", confidence=0.9, state=state) for state in states)
+
+    assert judged(Resolution(source=ResolvedBy.AGENT, scores=scores)).state == "CONFIRM"
 
 
 CODES = st.sampled_from(["BOOK", "CANCEL", "HOURS", "MENU", "ADMIN", "", "book"])

@@ -50,7 +50,8 @@ def a_rule(kind: RuleKind, pattern: str, priority: int = 100, state: str | None 
         (RuleKind.REGEX, r"^invoice", "  invoice please ", True),
         (RuleKind.REGEX, r"invoice\s+\d+", "the invoice", False),
         (RuleKind.CONTAINS, "pay", "I want to PAY now", True),
-        (RuleKind.CONTAINS, "pay", "I like papayas", False),
+        (RuleKind.CONTAINS, "pay", "please prepay", False),
+        (RuleKind.CONTAINS, "pay", "the payment", False),
         (RuleKind.CONTAINS, " pay   now ", "let me pay now.", True),
         (RuleKind.CONTAINS, "c++", "do you teach c++?", True),
         (RuleKind.CONTAINS, "straße", "welche Straße?", True),
@@ -58,7 +59,7 @@ def a_rule(kind: RuleKind, pattern: str, priority: int = 100, state: str | None 
         (RuleKind.STARTS_WITH, "pay", "payment", False),
         (RuleKind.STARTS_WITH, "pay", "I pay", False),
         (RuleKind.CONTAINS, "a.c", "abc", False),
-        (RuleKind.CONTAINS, "  ", "anything", False),
+        (RuleKind.CONTAINS, "  ", "any - thing", False),
     ],
 )
 def test_a_rule_is_matched_whatever_the_case_and_on_whole_words(
