@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,15 @@ COMMANDS = {
 }
 
 
-def chat(*, url: str | None, token: str | None, database: str | None, session_id: str | None, agent: str | None) -> int:
+def chat(
+    *,
+    url: str | None,
+    token: str | None,
+    database: str | None,
+    session_id: str | None,
+    agent: str | None,
+    pack: str | None,
+) -> int:
     if url is not None and database is not None:
         return complain("Give --url to talk to a server, or --database to talk without one, but not both.")
     try:
@@ -36,7 +44,7 @@ def chat(*, url: str | None, token: str | None, database: str | None, session_id
     console = Console(highlight=False, stderr=not sys.stdout.isatty())
     try:
         with talk:
-            parley = Parley(talk, console, session_id=session_id, agent=agent)
+            parley = Parley(talk, console, session_id=session_id, agent=agent, pack=pack)
             return parley.by_hand() if sys.stdin.isatty() else parley.through_a_pipe()
     except TalkFailed as failure:
         return complain(str(failure), code=1)
@@ -56,6 +64,7 @@ class Parley:
     console: Console
     session_id: str | None
     agent: str | None
+    pack: str | None = None
     run_id: str | None = None
     asked_by: str | None = None
     failures: int = 0
@@ -145,8 +154,10 @@ class Parley:
 
     def _exchange(self, message: str) -> None:
         shown, flow = "", Flow(self.console.width if sys.stdout.isatty() else None)
-        frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, answers=self.asked_by)
-        has_ended, run_id = False, None
+        # Only the first message says which pack: the session keeps it.
+        pack = None if self.session_id else self.pack
+        frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, pack=pack, answers=self.asked_by)
+        has_ended, run_id, intent = False, None, None
         try:
             for frame in frames:
                 data, piece, run_id = frame["data"], "", frame["run_id"]
@@ -158,6 +169,7 @@ class Parley:
                     case "output.snapshot" | "run.completed":
                         piece = _rest(data.get("text") or "", shown)
                         has_ended = frame["type"] == "run.completed"
+                        intent = data.get("intent")
                     case "run.waiting":
                         piece = _rest(data["question"], shown)
                         self.run_id, self.asked_by, has_ended = frame["run_id"], frame["run_id"], True
@@ -172,6 +184,8 @@ class Parley:
         finally:
             if shown:
                 flow.close()
+        if intent and sys.stdin.isatty():
+            self.console.print(Text(_where_it_stands(intent), style="dim"))
         if not has_ended:
             raise TalkFailed("The answer did not come to its end. Ask again to see whether it is there.")
 
@@ -196,6 +210,12 @@ def _rest(text: str, shown: str) -> str:
     if text.startswith(shown):
         return text[len(shown) :]
     return f"\n{text}"
+
+
+def _where_it_stands(intent: Mapping[str, Any]) -> str:
+    """What the user wants, as the pack understands it, and what is missing for it."""
+    missing = ", ".join(intent["missing"])
+    return f"{intent['code']} · {intent['state']}" + (f" · still needs {missing}" if missing else "")
 
 
 def _why_not(frame: Any) -> str:

@@ -19,7 +19,7 @@ audit = App(name="audit", help="Look at the audit.")
 app.command(audit)
 kbs = App(name="kbs", help="Make knowledge bases, fill them from files, and mount them.")
 app.command(kbs)
-packs = App(name="packs", help="Start, check and compare packs.")
+packs = App(name="packs", help="Start, check, compare and push packs.")
 app.command(packs)
 units = App(name="units", help="Look at units in their text form.")
 app.command(units)
@@ -86,11 +86,14 @@ def chat(
     agent: Annotated[
         str | None, Parameter(name="--agent", help="The agent that answers; by name.", show_default=False)
     ] = None,
+    pack: Annotated[
+        str | None, Parameter(name="--pack", help="The pack of a new session: id, or id@version.", show_default=False)
+    ] = None,
 ) -> int:
     """Talk in the terminal. Reads one message a line when its input is a pipe."""
     from turnkeeper.cli.chat import chat
 
-    return chat(url=url, token=token, database=database, session_id=session, agent=agent)
+    return chat(url=url, token=token, database=database, session_id=session, agent=agent, pack=pack)
 
 
 @app.command
@@ -222,12 +225,78 @@ def check_pack(path: PackPath, /, *, json: AsJson = False) -> int:
     return check_pack(path, as_json=json)
 
 
-@packs.command
-def diff(old: PackPath, new: PackPath, /, *, json: AsJson = False) -> int:
-    """Tell what is different between two packs, and whether that is a patch, a minor or a major change."""
-    from turnkeeper.cli.packs import compare_packs
+PackSide = Annotated[str, Parameter(help="A folder or archive, or a pack that was pushed: ID or ID@VERSION.")]
 
-    return compare_packs(old, new, as_json=json)
+
+@packs.command
+def diff(old: PackSide, new: PackSide, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
+    """Tell what is different between two packs, and whether that is a patch, a minor or a major change."""
+    from turnkeeper.cli.pack_diff import compare_packs
+
+    return compare_packs(old, new, as_json=json, url=url, token=token)
+
+
+@packs.command
+def push(path: PackPath, /, *, url: Server = None, token: Token = None) -> int:
+    """Check a pack and push it for good. The same files again change nothing."""
+    from turnkeeper.cli.pushed_packs import push_pack
+
+    return push_pack(path, url, token)
+
+
+@packs.command(name="list")
+def list_packs(*, url: Server = None, token: Token = None) -> int:
+    """List the packs that were pushed, of each its oldest version first."""
+    from turnkeeper.cli.pushed_packs import list_packs
+
+    return list_packs(url, token)
+
+
+PackRef = Annotated[str, Parameter(help="ID, for its highest version, or ID@VERSION.")]
+PackId = Annotated[str, Parameter(help="The id of the pack; it counts for every version.")]
+ConfigKey = Annotated[str, Parameter(help="A key of the config, such as STICKY_INTENT.")]
+
+
+@packs.command
+def show(
+    ref: PackRef,
+    /,
+    *,
+    file: Annotated[
+        str | None, Parameter(name="--file", help="Print this file of it, letter by letter.", show_default=False)
+    ] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Show what a pushed pack has, or one of its files."""
+    from turnkeeper.cli.pushed_packs import show_pack
+
+    return show_pack(ref, file, url, token)
+
+
+@packs.command(name="set")
+def set_override(
+    id: PackId,
+    key: ConfigKey,
+    value: Annotated[str, Parameter(help="What it shall be; codes have commas between them.")],
+    /,
+    *,
+    off: Annotated[bool, Parameter(name="--off", help="Keep it, but switched off.", negative=())] = False,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Want a key of a pack's config otherwise in this tenant, from the next turn on."""
+    from turnkeeper.cli.pushed_packs import set_override
+
+    return set_override(id, key, value, enabled=not off, url=url, token=token)
+
+
+@packs.command
+def unset(id: PackId, key: ConfigKey, /, *, url: Server = None, token: Token = None) -> int:
+    """Want a key of a pack's config as the pack says it again."""
+    from turnkeeper.cli.pushed_packs import drop_override
+
+    return drop_override(id, key, url, token)
 
 
 File = Annotated[str, Parameter(help="The file with the text; - reads standard input.", allow_leading_hyphen=True)]

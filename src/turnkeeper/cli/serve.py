@@ -95,7 +95,8 @@ def _run(
             print(f"Open {url}/#token={made_token}", flush=True)
 
     with note, asyncio.Runner(loop_factory=_new_loop()) as runner:
-        runner.run(listen(keeper, identities, bound, when_ready=when_ready))
+        prepare = keeper.packs.push_demos if demo else None
+        runner.run(listen(keeper, identities, bound, when_ready=when_ready, prepare=prepare))
     return 0
 
 

@@ -39,8 +39,11 @@ class Talk(Protocol):
     how: str
     """The flags that lead here again."""
 
-    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
-        """Send a message and hear what happens until it is answered or asked back. Raises TalkFailed."""
+    def say(self, message: str, **asked: Any) -> Iterator[Told]:
+        """Send a message and hear what happens until it is answered or asked back. Raises TalkFailed.
+
+        `asked` is session_id, agent, pack and answers, by name.
+        """
 
     def reset(self, session_id: str) -> str:
         """Begin a new epoch; what the keeper says to it."""
@@ -73,8 +76,8 @@ class HttpTalk:
     ) -> None:
         self._client.close()
 
-    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
-        body = {"message": message, "session_id": session_id, "agent": agent, "answers": answers, "stream": True}
+    def say(self, message: str, **asked: Any) -> Iterator[Told]:
+        body = {"message": message, **asked, "stream": True}
         with self._reaching(), self._client.stream("POST", "/chat", json=body) as response:
             if response.status_code != 200:
                 response.read()
@@ -96,7 +99,7 @@ class HttpTalk:
             response = self._client.request(method, path, json=body)
         if response.is_error:
             raise _refusal(response)
-        read: Told = response.json()
+        read: Told = response.json() if response.content else {}
         return read
 
     @contextlib.contextmanager
@@ -179,8 +182,8 @@ class EmbeddedTalk:
         finally:
             self._stop()
 
-    def say(self, message: str, *, session_id: str | None, agent: str | None, answers: str | None) -> Iterator[Told]:
-        ticket = self._do(self._keeper.submit(message, session_id=session_id, agent=agent, answers=answers))
+    def say(self, message: str, **asked: Any) -> Iterator[Told]:
+        ticket = self._do(self._keeper.submit(message, **asked))
         frames = self._keeper.follow_reply(ticket)
         try:
             while (frame := self._do(_next(frames))) is not None:

@@ -22,6 +22,7 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
         "Talk": Text(_chat_command(settings, url, token if is_made else "..."), style="green"),
         "Open": Text(f"{url}/#token={token}" if is_made else url, style="cyan"),
         "Try": Text('"The ferry leaves at six."  then  "When does the ferry leave?"'),
+        "A form": Text(_chat_command(settings, url, token if is_made else "...", "table-booking"), style="green"),
         "Database": Text(_where(settings)),
         "Stop": Text("Ctrl-C"),
     }
@@ -42,12 +43,13 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
     console.print()
 
 
-def _chat_command(settings: Settings, url: str, token: str | None) -> str:
+def _chat_command(settings: Settings, url: str, token: str | None, pack: str | None = None) -> str:
     """Short where chat finds this server by itself: from the folder of a database with the usual name."""
     usual = note_of(Settings())
     note = note_of(settings)
     is_found = note is not None and usual is not None and note.absolute() == usual.absolute()
-    return f"{own_command()} chat" if is_found else f"TURNKEEPER_TOKEN={token} {own_command()} chat --url {url}"
+    command = f"{own_command()} chat" if is_found else f"TURNKEEPER_TOKEN={token} {own_command()} chat --url {url}"
+    return f"{command} --pack {pack}" if pack else command
 
 
 def _where(settings: Settings) -> str:

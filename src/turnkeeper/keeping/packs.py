@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnkeeper.errors import EnvelopeInvalid, KnowledgeBaseNotFound, NotAllowed, PackInvalid, PackNotFound
+from turnkeeper.errors import (
+    EnvelopeInvalid,
+    KnowledgeBaseNotFound,
+    NotAllowed,
+    PackImmutable,
+    PackInvalid,
+    PackNotFound,
+)
 from turnkeeper.keeping.bases import Bases
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
@@ -85,6 +92,14 @@ class Packs:
             knowledge_revision=revision,
         )
         return PackPushed(pushed=await self._store.push(pushed, audit), warnings=warnings)
+
+    async def push_demos(self) -> None:
+        """Have the packs that ship with turnkeeper at hand, for whoever wants to see what a pack does."""
+        from turnkeeper.packs.demos import demo_packs
+
+        for files in demo_packs().values():
+            with contextlib.suppress(PackImmutable):  # A demo of an older turnkeeper stays as it is.
+                await self.push(files)
 
     async def get(self, ref: str, *, principal: Principal = LOCAL) -> PushedPack:
         """`id@version`, or the highest version of `id`. Raises PackNotFound."""

@@ -7,7 +7,7 @@ import json
 import math
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 from sse_starlette.sse import AppStatus
@@ -51,10 +51,20 @@ def url_of(bound: socket.socket) -> str:
 
 
 async def listen(
-    keeper: Turnkeeper, identities: Identities, bound: socket.socket, *, when_ready: Callable[[], None]
+    keeper: Turnkeeper,
+    identities: Identities,
+    bound: socket.socket,
+    *,
+    when_ready: Callable[[], None],
+    prepare: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then let runs end or hand them over. A second signal shortens the wait."""
+    """Serve until SIGTERM or SIGINT, then let runs end or hand them over. A second signal shortens the wait.
+
+    `prepare` is done with the open keeper, before anyone is let in.
+    """
     async with keeper:
+        if prepare is not None:
+            await prepare()
         app = create_app(keeper, identities)
         grace = keeper.settings.grace_seconds
         config = uvicorn.Config(
