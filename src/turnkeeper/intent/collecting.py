@@ -146,10 +146,10 @@ class _Taken:
         held: dict[str, Any] = {}
         for each in group.inside:
             value = given.get(each.key)
-            if each.kind is Kind.OBJECT:
+            if each.key not in given or not is_meaningful(each, value):
+                self._absent(each)
+            elif each.kind is Kind.OBJECT:
                 self._object(each, value, held)
-            elif not is_meaningful(each, value):
-                self.missing += [each.name] if each.required else []
             elif (rule := _broken_rule(each, value)) is not None:
                 self._wrong(each, rule)
             else:
@@ -157,9 +157,7 @@ class _Taken:
         return held
 
     def _object(self, group: Field, value: Any, held: dict[str, Any]) -> None:
-        if not is_meaningful(group, value):
-            self._absent(group)
-        elif value is None:
+        if value is None:
             held[group.key] = None
         elif not isinstance(value, Mapping):
             self._wrong(group, "type")
@@ -174,9 +172,9 @@ class _Taken:
             else:
                 self._absent(group)
 
-    def _absent(self, group: Field) -> None:
-        if group.required:
-            self.missing += [each.name for each in group.wanted]
+    def _absent(self, each: Field) -> None:
+        if each.required:
+            self.missing += [wanted.name for wanted in each.wanted]
 
     def _wrong(self, each: Field, rule: str) -> None:
         """An object that is none is missing by what must be in it, or else by its first field."""
