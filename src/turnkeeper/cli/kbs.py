@@ -1,16 +1,17 @@
 """Filling knowledge bases from files, through a server."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.say import complain, counting, put_out
-from turnkeeper.cli.talk import HttpTalk, TalkFailed, talk_with_server
+from turnkeeper.cli.talk import HttpTalk, TalkFailed
 
 KINDS = {".md": "markdown", ".markdown": "markdown", ".units": "units"}
 
 
 def list_bases(url: str | None, token: str | None) -> int:
-    return _with_server(url, token, _list)
+    return with_server(url, token, _list)
 
 
 def create_base(name: str, parent: str | None, url: str | None, token: str | None) -> int:
@@ -19,7 +20,7 @@ def create_base(name: str, parent: str | None, url: str | None, token: str | Non
         put_out(f"{base['id']}\n")
         return 0
 
-    return _with_server(url, token, create)
+    return with_server(url, token, create)
 
 
 def add_sources(base_id: str, files: Sequence[Path], url: str | None, token: str | None) -> int:
@@ -28,7 +29,7 @@ def add_sources(base_id: str, files: Sequence[Path], url: str | None, token: str
     def add(talk: HttpTalk) -> int:
         return max([_add(talk, base_id, file) for file in files], default=0)
 
-    return _with_server(url, token, add)
+    return with_server(url, token, add)
 
 
 def mount_base(session_id: str, base_id: str, url: str | None, token: str | None) -> int:
@@ -38,17 +39,7 @@ def mount_base(session_id: str, base_id: str, url: str | None, token: str | None
         put_out(f"{session_id} now sees {base_id} at revision {revision}.\n")
         return 0
 
-    return _with_server(url, token, mount)
-
-
-def _with_server(url: str | None, token: str | None, work: Callable[[HttpTalk], int]) -> int:
-    try:
-        with talk_with_server(url, token) as talk:
-            return work(talk)
-    except ValueError as error:
-        return complain(str(error))
-    except TalkFailed as failure:
-        return complain(str(failure), code=1)
+    return with_server(url, token, mount)
 
 
 def _list(talk: HttpTalk) -> int:

@@ -1,12 +1,10 @@
-"""Starting, checking and comparing packs on files, without a server."""
+"""Starting and checking packs on files, without a server."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 
 from turnkeeper.cli.say import complain, counting, harmless, put_out
-from turnkeeper.packs.comparing import Differences, differences
 from turnkeeper.packs.demos import demo_packs
 from turnkeeper.packs.faults import PackFault
 from turnkeeper.packs.files import read_files
@@ -42,22 +40,9 @@ def check_pack(path: Path, *, as_json: bool) -> int:
     if as_json:
         put_out(f"{json.dumps({'ref': pack.ref if pack else None, 'faults': [each.as_detail() for each in faults]})}\n")
     else:
-        put_out("".join(f"{line}\n" for line in _told(path, faults)))
+        put_out("".join(f"{line}\n" for line in told_faults(str(path), faults)))
         put_out(f"{pack.ref}: {_counted(faults)}.\n" if pack else f"{harmless(str(path))}: {_counted(faults)}.\n")
     return 0 if pack else 1
-
-
-def compare_packs(old: Path, new: Path, *, as_json: bool) -> int:
-    sides = []
-    for path in (old, new):
-        files, faults = read_files(path)
-        if faults:
-            put_out("".join(f"{line}\n" for line in _told(path, faults)))
-            return 1
-        sides.append(files)
-    compared = differences(*sides)
-    put_out(f"{json.dumps(asdict(compared))}\n" if as_json else _shown(compared))
-    return 0
 
 
 def _write(folder: Path, files: dict[str, str]) -> None:
@@ -68,9 +53,9 @@ def _write(folder: Path, files: dict[str, str]) -> None:
             file.write(text)
 
 
-def _told(path: Path, faults: Iterable[PackFault]) -> list[str]:
+def told_faults(path: str, faults: Iterable[PackFault]) -> list[str]:
     """Where a terminal or an editor can jump to it: of a folder, the path of the file itself."""
-    above = f"{path}/" if path.is_dir() else ""
+    above = f"{path.rstrip('/')}/" if Path(path).is_dir() else ""
     return [harmless(f"{above}{fault}") for fault in faults]
 
 
@@ -80,14 +65,3 @@ def _counted(faults: Iterable[PackFault]) -> str:
     parts = [counting(errors, "fault", "faults")] if errors else []
     parts += [counting(warnings, "warning", "warnings")] if warnings else []
     return " and ".join(parts) or "no faults"
-
-
-def _shown(compared: Differences) -> str:
-    if not compared.files:
-        return "Nothing is different.\n"
-    lines = [f"{change.level}: {change.message}\n" for change in compared.changes]
-    if compared.level is None:
-        lines.append("One of the two has faults, so that what it means cannot be told. See: turnkeeper packs check\n")
-    else:
-        lines.append(f"All in all a {compared.level} change: the next version is {compared.next_version}.\n")
-    return "".join([*lines, "\n", *(change.diff for change in compared.files)])

@@ -144,7 +144,7 @@ class PackConfigOut(Outbound):
 
     @classmethod
     def of(cls, config: PackConfig, overrides: Mapping[str, PackOverride]) -> "PackConfigOut":
-        held = {name.upper(): value for name, value in msgspec.to_builtins(config).items()}
+        held = {name.upper(): value for name, value in msgspec.json.decode(msgspec.json.encode(config)).items()}
         return cls(config=held, overrides=[OverrideOut.of(each) for each in overrides.values()])
 
 
