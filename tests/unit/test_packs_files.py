@@ -42,6 +42,19 @@ def test_the_same_files_give_the_same_archive_in_whatever_order(files: dict[str,
     assert archive_of(files) == archive_of(turned)
 
 
+def test_texts_that_are_sent_by_name_are_held_to_the_same_limits() -> None:
+    sent = {"pack.yaml": "id: x", "../x.md": "x", ".DS_Store": "x", "a.md": "x" * 101, "b.md": "\ud800"}
+
+    files, faults = read_files(sent, most_file_bytes=100)
+
+    assert files == {"pack.yaml": "id: x"}
+    assert [(fault.file, fault.code) for fault in faults] == [
+        ("../x.md", "unsafe_name"),
+        ("a.md", "too_large"),
+        ("b.md", "not_text"),
+    ]
+
+
 def test_one_folder_around_everything_is_taken_off_and_two_are_not() -> None:
     one = a_zip({"top/pack.yaml": b"a", "top/intents/x.yaml": b"b"})
     two = a_zip({"top/pack.yaml": b"a", "other/x.yaml": b"b"})

@@ -193,12 +193,9 @@ class Packs:
     def _files(self, pack: str | os.PathLike[str] | bytes | PackFiles) -> PackFiles:
         from turnkeeper.packs.files import read_files
 
-        if isinstance(pack, Mapping):
-            return dict(pack)
         most = self._settings.pack_bytes
-        files, faults = read_files(
-            pack if isinstance(pack, bytes) else Path(pack), most_file_bytes=most, most_bytes=most
-        )
+        source = pack if isinstance(pack, bytes | Mapping) else Path(pack)
+        files, faults = read_files(source, most_file_bytes=most, most_bytes=most)
         _refuse_faulty(faults)
         return files
 

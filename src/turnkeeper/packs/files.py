@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from turnkeeper.packs.archives import read_archive
@@ -11,13 +11,19 @@ from turnkeeper.packs.gathering import MIB, FileLimits, Gathering, Refused
 
 
 def read_files(
-    source: Path | bytes, *, most_files: int = 500, most_file_bytes: int = MIB, most_bytes: int = MIB
+    source: Path | bytes | Mapping[str, str],
+    *,
+    most_files: int = 500,
+    most_file_bytes: int = MIB,
+    most_bytes: int = MIB,
 ) -> tuple[dict[str, str], tuple[PackFault, ...]]:
-    """The texts of a folder, of a .zip or .tar.gz, or of the bytes of one, by their path in the pack."""
+    """The texts of a folder, of an archive or its bytes, or texts as they are sent, by their path in the pack."""
     gathering = Gathering(limits=FileLimits(files=most_files, file_bytes=most_file_bytes, bytes=most_bytes))
     try:
         if isinstance(source, Path) and source.is_dir():
             _read_folder(source, gathering)
+        elif isinstance(source, Mapping):
+            _read_texts(source, gathering)
         else:
             read_archive(_archive_at(source, gathering) if isinstance(source, Path) else source, gathering)
             gathering.contents = _without_top_folder(gathering.contents)
@@ -27,6 +33,12 @@ def read_files(
         name: text for name, content in sorted(gathering.contents.items()) for text in _texts(name, content, gathering)
     }
     return texts, in_order(gathering.faults)
+
+
+def _read_texts(texts: Mapping[str, str], gathering: Gathering) -> None:
+    for name, text in texts.items():
+        if gathering.wants(name):
+            gathering.take(name, text.encode("utf-8", "surrogatepass"))
 
 
 def _read_folder(folder: Path, gathering: Gathering) -> None:
