@@ -306,7 +306,10 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     return (
         ("open_session", OpenSession(world.custodians, world.packs, world.agents)),  # the lease first, then the load
         ("reset", reset),  # every trigger ends here
-        ("hold_intent", HoldIntent(world.packs, reset, world.model, world.clock, deadline, limits)),
+        (
+            "hold_intent",
+            HoldIntent(world.packs, reset, world.model, world.clock, deadline, limits, settings.dialogue_bytes),
+        ),
         ("materialize", Materialize(deadline, settings.history_tokens, store.bases, limits, world.packs)),
         ("hand_off", HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes)),
     )

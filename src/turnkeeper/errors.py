@@ -508,6 +508,18 @@ class StateTooLarge(TurnkeeperError):
         super().__init__(f"The state is {size} bytes; at most {limit} are kept. Store less on the turn.")
 
 
+class DialogueTooLarge(TurnkeeperError):
+    code = "dialogue_too_large"
+    http_status = 413
+    title = "The session would hold too much"
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"With this message the session would hold {size} bytes of params and answers; at most {limit} are kept. "
+            "Send fewer or shorter params, or reset the session."
+        )
+
+
 class StoreUnavailable(TurnkeeperError):
     code = "store_unavailable"
     http_status = 503
@@ -553,6 +565,7 @@ _STATUS_OF_FAILURE = {
     for cls in (
         AnswerRejected,
         BudgetExceeded,
+        DialogueTooLarge,
         FrameDepthExceeded,
         GrantMissing,
         PackNotFound,

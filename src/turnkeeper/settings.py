@@ -50,6 +50,7 @@ class Settings:
     message_chars: int = 32_000
     output_chars: int = 1_000_000
     state_bytes: int = 65_536
+    dialogue_bytes: int = 65_536
     metadata_bytes: int = 16_384
     carried_bytes: int = 262_144
     body_bytes: int = 1_048_576

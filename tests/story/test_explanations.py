@@ -84,7 +84,15 @@ async def test_the_graph_of_an_answer_joins_the_steps_with_what_the_agent_did(
 
     told = await explained(keeper, reply.run_id)
 
-    assert list(steps_of(told)) == ["intake", "open_session", "reset", "hold_intent", "materialize", "hand_off", "commit"]
+    assert list(steps_of(told)) == [
+        "intake",
+        "open_session",
+        "reset",
+        "hold_intent",
+        "materialize",
+        "hand_off",
+        "commit",
+    ]
     assert set(steps_of(told).values()) == {"ok"}
     assert recorded_in(told) == {"frame-0": "succeeded", "plugin-1": "success"}
     hung = [edge for edge in told.graph.edges if edge.target == "frame-0"]

@@ -6,6 +6,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+import msgspec
+
+from turnkeeper.errors import DialogueTooLarge
 from turnkeeper.intent.holding import Course, decide
 from turnkeeper.intent.signals import ResetTrigger, force_signal
 from turnkeeper.model.budget import Budget, BudgetLimits
@@ -32,8 +35,18 @@ class HoldIntent:
     clock: Clock
     deadline_of: Callable[[TurnDraft], datetime]
     limits: BudgetLimits
+    most_bytes: int
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
+        """Raises DialogueTooLarge when the session would hold more than is kept."""
+        held = await self._held(draft)
+        if held.dialogue is not draft.dialogue:
+            size = len(msgspec.json.encode(held.dialogue.given))
+            if size > self.most_bytes:
+                raise DialogueTooLarge(size, self.most_bytes)
+        return held
+
+    async def _held(self, draft: TurnDraft) -> TurnDraft:
         if draft.run.input.params:
             given = without_control(with_clean_names(draft.run.input.params))
             merged = {**draft.dialogue.params, **given}
