@@ -1,7 +1,9 @@
 """What people say to a restaurant with a shop, and which intent they mean by it; None where they mean none of them.
 
-Written down before there was a scorer. `SEEN` may be looked at while the scorer is tuned. `UNSEEN` may not: it was run
-for the first time when the scorer was done, and a scorer that is changed because of it needs new ones.
+`SEEN` may be looked at while the scorer is tuned. `UNSEEN` may not: it was run for the first time when the scorer was
+done, and a scorer that is changed because of it needs new ones. All but the chatter with words of the pack was written
+before there was a scorer; that chatter came after a first run on `SEEN` had shown that the rest was too easy. The
+utterances and the scorer are by the same hand, so strangers will be understood less often than these numbers say.
 """
 
 from turnkeeper.model.pack import Intent
