@@ -32,7 +32,7 @@ GOOD = {
     "phone": ("+4930123456", "+12025550143"),
     "clock-time": ("19:30", "00:00"),
 }
-BLANKS = st.sampled_from([None, "", "  ", [], {}])
+BLANKS: st.SearchStrategy[Any] = st.sampled_from([None, "", "  ", [], {}])
 
 
 def nullable(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:

@@ -16,7 +16,7 @@ from turnkeeper.intent.form import Field, Kind, form_of
 from turnkeeper.intent.language import Language, language_of
 from turnkeeper.intent.reading.assigning import assigned
 from turnkeeper.intent.reading.claims import Claims
-from turnkeeper.intent.reading.corrections import clears, corrects, doubts
+from turnkeeper.intent.reading.corrections import clears, corrects, doubts, is_unwanted
 from turnkeeper.intent.reading.free_text import asked_text, named_texts
 from turnkeeper.intent.reading.mentions import mentions_in
 from turnkeeper.intent.reading.message import Message
@@ -69,6 +69,7 @@ def read_answers(
     short = _whole(said.text, open_field, schema, fields, language)
     if short is not None:
         return short
+    pieces = pieces_in(said, language, now=now, region=region, asked=open_field.kind if open_field else None)
     message = Message(
         said=said,
         language=language,
@@ -76,8 +77,10 @@ def read_answers(
         held=fields,
         asked=open_field,
         now=now,
-        pieces=pieces_in(said, language, now=now, region=region, asked=open_field.kind if open_field else None),
+        pieces=pieces,
         mentions=mentions_in(said, form),
+        unwanted=tuple(piece for piece in pieces if is_unwanted(said, piece.start, language)),
+        corrects=corrects(said, language),
     )
     return _read(message)
 
@@ -110,7 +113,7 @@ def _read(message: Message) -> Reading:
     found |= selected(message, claims)
     found |= truths(message, claims)
     found |= asked_text(message, claims, found)
-    is_correction = corrects(message.said, message.language) and not _is_plain_no(message, found)
+    is_correction = message.corrects and not _is_plain_no(message, found)
     return Reading(
         answers=tuple(Answer(field.name, found[field.name]) for field in message.form.fields if field.name in found),
         is_correction=is_correction and CLEARED not in found.values(),
@@ -121,7 +124,7 @@ def _read(message: Message) -> Reading:
 def _taken_back(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
     for mention in message.mentions:
         if clears(message.said, mention.start, message.language) and not claims.hold(mention.start, mention.end):
-            claims.take(mention.start, mention.end)
+            claims.take(mention.start, mention.end, mention.field.name)
             yield mention.field.name, CLEARED
 
 

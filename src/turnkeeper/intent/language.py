@@ -51,6 +51,7 @@ class Names(_Part, frozen=True):
     links: tuple[str, ...]
     text_links: tuple[str, ...]
     articles: tuple[str, ...]
+    alternatives: tuple[str, ...]
     places: tuple[str, ...]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from turnkeeper.intent.form import Field, Kind
 from turnkeeper.intent.language import Language
 from turnkeeper.intent.reading.claims import Claims
-from turnkeeper.intent.reading.corrections import corrects, is_unwanted
 from turnkeeper.intent.reading.mentions import Mention
 from turnkeeper.intent.reading.message import Message
 from turnkeeper.intent.reading.phrases import any_of, pattern_of
@@ -54,19 +53,26 @@ def assigned(message: Message, claims: Claims) -> dict[str, Any]:
         if match.field.name in found or claims.hold(piece.start, piece.end):
             continue
         found[match.field.name] = _value(piece, match.field, message)
-        claims.take(piece.start, piece.end)
+        claims.take(piece.start, piece.end, match.field.name)
         if match.mention is not None:
-            claims.take(match.mention.start, match.mention.end)
+            claims.take(match.mention.start, match.mention.end, match.field.name)
     return found
 
 
 def _free(message: Message, claims: Claims) -> list[Piece]:
-    """Without what is not meant, and what is claimed already."""
+    """Without what is not meant, what is claimed already, and the second of two that are offered."""
     return [
         piece
-        for piece in message.pieces
-        if not claims.hold(piece.start, piece.end) and not is_unwanted(message.said, piece.start, message.language)
+        for number, piece in enumerate(message.pieces)
+        if not claims.hold(piece.start, piece.end)
+        and piece not in message.unwanted
+        and not (number and _is_alternative(message, message.pieces[number - 1], piece))
     ]
+
+
+def _is_alternative(message: Message, one: Piece, other: Piece) -> bool:
+    between = message.said.text[one.end : other.start].strip().lower()
+    return one.kind is other.kind and between in message.language.names.alternatives
 
 
 def _matches(piece: Piece, message: Message) -> Iterator[_Match]:
@@ -103,7 +109,7 @@ def _unnamed(piece: Piece, field: Field, able: list[Field], message: Message) ->
     if message.asked is not None and message.asked.name == field.name:
         return _ASKED
     if piece.kind is PieceKind.NUMBER:
-        return _ONLY if len(able) == 1 and corrects(message.said, message.language) else 0.0
+        return _ONLY if len(able) == 1 and message.corrects else 0.0
     if len(able) == 1:
         return _ONLY
     return _NEXT if message.holds(field) is None else 0.0
@@ -111,12 +117,9 @@ def _unnamed(piece: Piece, field: Field, able: list[Field], message: Message) ->
 
 def _replaces(piece: Piece, field: Field, message: Message) -> bool:
     """Whether the message takes back just what the field holds: not 4 but 5."""
-    unwanted = [
-        other
-        for other in message.pieces
-        if other.kind is piece.kind and is_unwanted(message.said, other.start, message.language)
-    ]
-    return any(_value(other, field, message) == message.holds(field) for other in unwanted)
+    return any(
+        other.kind is piece.kind and _value(other, field, message) == message.holds(field) for other in message.unwanted
+    )
 
 
 def _value(piece: Piece, field: Field, message: Message) -> Any:
@@ -126,7 +129,7 @@ def _value(piece: Piece, field: Field, message: Message) -> Any:
         at = piece.value.at(field.schema.get(EARLIEST))
         if field.kind is Kind.CLOCK_TIME:
             return at.strftime("%H:%M")
-        return datetime.combine(message.now.date(), at, message.now.tzinfo).timetz().isoformat()
+        return datetime.combine(message.now.date(), at, message.now.tzinfo).isoformat().partition("T")[2]
     return piece.value
 
 
@@ -142,7 +145,7 @@ def _moments(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
         if at is None or not wanted:
             continue
         for piece in filter(None, (at, on)):
-            claims.take(piece.start, piece.end)
+            claims.take(piece.start, piece.end, field.name)
         clock = at.value.at(field.schema.get(EARLIEST))
         yield field.name, _moment(on.value if on else None, clock, message.now)
 
@@ -161,7 +164,7 @@ def _none_of(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
         if mention.field.kind in (Kind.INTEGER, Kind.NUMBER):
             found = _none(message.language).search(message.said.text[: mention.start])
             if found is not None and not claims.hold(found.start(), mention.end):
-                claims.take(found.start(), mention.end)
+                claims.take(found.start(), mention.end, mention.field.name)
                 yield mention.field.name, 0
 
 

@@ -5,13 +5,17 @@ class Claims:
     """Changed while a message is read; `take` what is used, ask whether something `hold`s a place."""
 
     def __init__(self) -> None:
-        self._taken: list[tuple[int, int]] = []
+        self._taken: list[tuple[int, int, str]] = []
 
-    def take(self, start: int, end: int) -> None:
-        self._taken.append((start, end))
+    def take(self, start: int, end: int, field: str) -> None:
+        self._taken.append((start, end, field))
 
     def hold(self, start: int, end: int) -> bool:
-        return any(start < taken_end and taken_start < end for taken_start, taken_end in self._taken)
+        return any(start < taken_end and taken_start < end for taken_start, taken_end, _ in self._taken)
 
     def spans(self) -> tuple[tuple[int, int], ...]:
-        return tuple(sorted(self._taken))
+        return tuple(sorted((start, end) for start, end, _ in self._taken))
+
+    def fields_within(self, start: int, end: int) -> frozenset[str]:
+        """The fields that words between these places were taken for."""
+        return frozenset(field for begin, stop, field in self._taken if start < stop and begin < end)

@@ -11,8 +11,8 @@ _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1
 _URI = re.compile(r"(?<!\w)(?:https?://|www\.)[^\s<>\"']{2,}", re.IGNORECASE)
 _BARE_URI = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/?#]\S*)?", re.IGNORECASE)
 # A telephone number shows itself by a plus, a zero or a bracket in front, or by being asked for.
-_PHONE = re.compile(r"(?<![\w.+])(?:\+|00?|\()[0-9 ()/.\-]{5,24}[0-9](?!\w)")
-_ANY_DIGITS = re.compile(r"(?<![\w.+])[+(]?[0-9][0-9 ()/.\-]{4,24}[0-9](?!\w)")
+_PHONE = re.compile(r"(?<![\w.+/-])(?:\+|00?|\()[0-9 ()/.\-]{5,24}[0-9](?!\w)")
+_ANY_DIGITS = re.compile(r"(?<![\w.+/-])[+(]?[0-9][0-9 ()/.\-]{4,24}[0-9](?!\w)")
 
 
 def emails_in(said: Said) -> Iterator[Piece]:

@@ -14,7 +14,7 @@ MOST_DATES = 8
 _MONTH_FIRST = frozenset(("US",))
 _YEAR = "(?:[0-9]{4}|[0-9]{2})"
 _WRITTEN = (
-    r"(?<![\w.])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?<![\w.])(?P<written>[0-9]{4}-[0-9]{2}-[0-9]{2}"
     rf"|[0-9]{{1,2}}\.[0-9]{{1,2}}\.{_YEAR}?|[0-9]{{1,2}}/[0-9]{{1,2}}(?:/{_YEAR})?)(?![\w/])"
 )
 
@@ -27,6 +27,8 @@ def dates_in(said: Said, language: Language, now: datetime, region: str | None) 
             break
         if found["day"] is not None:
             meant: date | None = _weekday(found, language, now.date(), _latest(pieces, said, language))
+        elif found["written"] is not None:
+            meant = _written(found["written"], now.date(), region)
         else:
             meant = _read(found[0], language, now, region)
         if meant is not None:
@@ -47,17 +49,30 @@ def _weekday(found: re.Match[str], language: Language, today: date, after: date 
     return base + timedelta(days=(day - base.weekday() - 1) % 7 + 1)
 
 
+def _written(text: str, today: date, region: str | None) -> date | None:
+    """In digits, with the day before the month unless the region has it otherwise; without a year, the next one."""
+    numbers = [int(part) for part in re.split(r"[-./]", text) if part]
+    try:
+        if "-" in text:
+            return date(*numbers)
+        day, month = reversed(numbers[:2]) if region in _MONTH_FIRST and "/" in text else numbers[:2]
+        if len(numbers) == 3:
+            return date(numbers[2] + (2000 if numbers[2] < 100 else 0), month, day)
+        this_year = date(today.year, month, day)
+        return this_year if this_year >= today else date(today.year + 1, month, day)
+    except ValueError:
+        return None
+
+
 def _read(text: str, language: Language, now: datetime, region: str | None) -> date | None:
     from dateparser.date import DateDataParser
 
     words = language.dates.words.get(text.lower(), text)
-    order = "YMD" if text[:4].isdigit() else "MDY" if region in _MONTH_FIRST else "DMY"
     parser = DateDataParser(
         languages=[language.code],
         settings={
             "PREFER_DATES_FROM": "future",
             "RELATIVE_BASE": now.replace(tzinfo=None),
-            "DATE_ORDER": order,
             "REQUIRE_PARTS": ["day"],
         },
     )

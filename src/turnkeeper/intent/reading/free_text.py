@@ -34,10 +34,10 @@ def named_texts(message: Message, claims: Claims) -> dict[str, Any]:
             continue
         span = _behind_link(mention, message) or _place(mention, message)
         if span is not None:
-            claims.take(mention.start, span[1])
+            claims.take(mention.start, span[1], field.name)
             found[field.name] = _value(field, message.said.written(*span), message.language)
         elif _is_refused(mention, message):
-            claims.take(0, len(message.said.text))
+            claims.take(0, len(message.said.text), field.name)
             found[field.name] = CLEARED
     return found
 
@@ -50,9 +50,8 @@ def asked_text(message: Message, claims: Claims, found: dict[str, Any]) -> dict[
     span = _unclaimed(message, claims)
     if span is None:
         return {}
-    for name in list(found):
-        if found[name] is not CLEARED:
-            del found[name]
+    for name in claims.fields_within(*span):
+        found.pop(name, None)
     return {asked.name: _value(asked, message.said.written(*span), message.language)}
 
 

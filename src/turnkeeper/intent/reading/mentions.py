@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from turnkeeper.intent.form import Field, Form, words_of_name
 from turnkeeper.intent.reading.phrases import pattern_of
 from turnkeeper.intent.reading.said import Said
 
 MOST_KEPT = 500
+MOST_MENTIONS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +26,12 @@ class Mention:
 
 def mentions_in(said: Said, form: Form) -> tuple[Mention, ...]:
     pattern, fields = _aliases(form)
-    return tuple(
-        Mention(start=found.start(), end=found.end(), field=field, alias=_plain(found["alias"]))
-        for found in pattern.finditer(said.text)
-        for field in fields[_plain(found["alias"])]
+    found = (
+        Mention(start=match.start(), end=match.end(), field=field, alias=_plain(match["alias"]))
+        for match in pattern.finditer(said.text)
+        for field in fields[_plain(match["alias"])]
     )
+    return tuple(islice(found, MOST_MENTIONS))
 
 
 def names_of(field: Field) -> Iterator[str]:

@@ -14,7 +14,9 @@ from turnkeeper.intent.rendering import value_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """`asked` is the field that the last question was about; `held` are the answers until now."""
+    """`unwanted` are the pieces that are said not to be meant, `corrects` says that something is taken back.
+
+    `asked` is the field that the last question was about; `held` are the answers until now."""
 
     said: Said
     language: Language
@@ -24,6 +26,8 @@ class Message:
     now: datetime
     pieces: tuple[Piece, ...]
     mentions: tuple[Mention, ...]
+    unwanted: tuple[Piece, ...]
+    corrects: bool
 
     def holds(self, field: Field) -> Any:
         return value_at(self.held, field.name)

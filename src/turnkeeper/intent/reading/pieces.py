@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 
 from turnkeeper.intent.form import Kind
 from turnkeeper.intent.language import Language
@@ -11,6 +12,7 @@ from turnkeeper.intent.reading.numbers import numbers_in
 from turnkeeper.intent.reading.said import Piece, Said
 from turnkeeper.intent.reading.times import times_in
 
+MOST_FOUND = 60
 _TIMES = (Kind.TIME, Kind.CLOCK_TIME)
 
 
@@ -19,7 +21,7 @@ def pieces_in(
 ) -> tuple[Piece, ...]:
     """In their order. What shows itself most clearly comes first: a telephone number is no number, nor is a date."""
     kept: list[Piece] = []
-    for piece in _found(said, language, now, region, asked):
+    for piece in islice(_found(said, language, now, region, asked), MOST_FOUND):
         if not any(piece.overlaps(other.start, other.end) for other in kept):
             kept.append(piece)
     return tuple(sorted(kept, key=lambda piece: piece.start))

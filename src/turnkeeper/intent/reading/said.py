@@ -17,7 +17,10 @@ _SAME = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00a0": " 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """`origins` says for each place in `text` where it stands in `original`, its end included."""
+    """`origins` says for each place in `text` where it stands in `original`, its end included.
+
+    Of a long message `text` is only the beginning; what is written up to its end goes on to the end of the message.
+    """
 
     original: str
     text: str
@@ -51,9 +54,7 @@ class Piece:
 
 
 def said_in(text: str, language: Language) -> Said:
-    """Of a long message only the beginning is read."""
-    original = text[:MOST_READ]
-    plain = original.translate(_SAME)
+    plain = text[:MOST_READ].translate(_SAME)
     letters: list[str] = []
     origins: list[int] = []
     for start, end, digits in _parts(plain, language):
@@ -63,7 +64,7 @@ def said_in(text: str, language: Language) -> Said:
                 continue
             letters.append(letter)
             origins.append(start + offset if digits is None else start)
-    return Said(original=original, text="".join(letters), origins=(*origins, len(original)))
+    return Said(original=text, text="".join(letters), origins=(*origins, len(text)))
 
 
 def _parts(text: str, language: Language) -> Iterator[tuple[int, int, str | None]]:

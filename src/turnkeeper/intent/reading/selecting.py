@@ -43,7 +43,7 @@ def _exact(field: Field, message: Message, claims: Claims) -> Iterator[Any]:
             continue
         if claims.hold(found.start(), found.end()) or is_unwanted(message.said, found.start(), message.language):
             continue
-        claims.take(found.start(), found.end())
+        claims.take(found.start(), found.end(), field.name)
         yield choices[said]
         if field.kind is Kind.CHOICE:
             return
@@ -59,7 +59,7 @@ def _close(field: Field, message: Message, claims: Claims) -> Iterator[Any]:
             start, end = first.start(), last.end()
             choice = choice_of(field, message.said.text[start:end])
             if choice is not None and not claims.hold(start, end):
-                claims.take(start, end)
+                claims.take(start, end, field.name)
                 yield choice
 
 
