@@ -285,3 +285,15 @@ def test_the_same_scores_of_either_resolver_give_the_same_judgement(
     )
 
     assert first == second
+
+
+def test_a_reset_that_is_only_likely_is_asked_about() -> None:
+    resetting = replace(CONFIG, reset_intent_codes=("CANCEL",))
+
+    likely = judged(proposing(CANCEL=0.89), config=resetting)
+    sure = judged(proposing(CANCEL=0.9), config=resetting)
+
+    assert (likely.verdict, likely.reason) == (Verdict.UNCLEAR, Reason.RESET_UNSURE)
+    assert likely.question == "Did you mean Cancel a booking?"
+    assert likely.options == (Option(code="CANCEL", label="Cancel a booking"),)
+    assert (sure.verdict, sure.intent) == (Verdict.ACCEPTED, "CANCEL")

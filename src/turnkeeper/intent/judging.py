@@ -23,6 +23,11 @@ class Reason(StrEnum):
     NO_INTENT = "no_intent"
     NOT_ALLOWED = "not_allowed"
     LOW_CONFIDENCE = "low_confidence"
+    RESET_UNSURE = "reset_unsure"
+
+
+SURE_TO_RESET = 0.9
+"""A conversation is wiped on a rule or nearly the words of an example; on less the user is asked whether to."""
 
 
 def judge(
@@ -36,7 +41,7 @@ def judge(
     """Only what is in `intents` is ever believed. While a question is open, no collision leads to another one.
 
     A resolver that wants to ask is not heard when the first intent has a form, is sure enough and has no rival: the
-    form asks what is missing. A collision is always asked about.
+    form asks what is missing. A collision is always asked about, and so is a reset that is only likely.
     """
     ranking = _Ranking.of(resolution, intents)
     first = ranking.first
@@ -51,6 +56,8 @@ def judge(
         return _rejected(Reason.NOT_ALLOWED if _proposes(resolution) else Reason.NO_INTENT)
     if not is_sure:
         return _rejected(Reason.LOW_CONFIDENCE, first.confidence)
+    if first.intent in config.reset_intent_codes and first.confidence < SURE_TO_RESET:
+        return _asked_whether(ranking.option(first.intent), first.confidence)
     reason = Reason.CLARIFICATION_SUPPRESSED if resolution.needs_clarification else Reason.CLEAR
     return Judgement(
         verdict=Verdict.ACCEPTED,
@@ -131,6 +138,16 @@ def _question(reason: Reason, resolution: Resolution, ranking: _Ranking, config:
         return _rejected(Reason.NO_INTENT)
     confidence = ranking.first.confidence if ranking.first else 0.0
     return Judgement(verdict=Verdict.UNCLEAR, confidence=confidence, question=question, options=options, reason=reason)
+
+
+def _asked_whether(option: Option, confidence: float) -> Judgement:
+    return Judgement(
+        verdict=Verdict.UNCLEAR,
+        confidence=confidence,
+        question=_did_you_mean([option]),
+        options=(option,),
+        reason=Reason.RESET_UNSURE,
+    )
 
 
 def _did_you_mean(options: Sequence[Option]) -> str | None:

@@ -24,6 +24,7 @@ from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.reset import Reset
 
 if TYPE_CHECKING:
+    from turnkeeper.intent.collecting import Answer
     from turnkeeper.intent.hold import Hold
 
 
@@ -149,10 +150,15 @@ class HoldIntent:
             config=hold.config,
             model=self.model,
             budget=budget,
-            deadline=self.deadline_of(draft),
+            deadline=self._patience(draft),
             has_schema=lambda code: any(name.split(".")[0] == code for name in hold.pack.schemas),
             note=hold.note,
         )
+
+    def _patience(self, draft: TurnDraft) -> datetime:
+        """Until when a model may take: a part of the time that the run has, so that others can do without it."""
+        now = self.clock.now()
+        return now + (self.deadline_of(draft) - now) / 3
 
     def _believed(self, hold: "Hold", judgement: Judgement) -> str | None:
         if judgement.verdict is Verdict.ACCEPTED and judgement.intent is not None:
@@ -186,23 +192,33 @@ class HoldIntent:
         return await self.reset.ended(draft)
 
     async def _collect(self, hold: "Hold", draft: TurnDraft, budget: Budget) -> None:
+        """Fill the form: from what rules read in the message, else from what a model reads in it."""
         if hold.has_begun:
             hold.reading = hold.read(hold.text)
         answers = hold.reading.answers
-        if not answers and hold.schema is not None and self.model is not None and not hold.reading.wish:
-            from turnkeeper.intent.extracting_by_model import read_by_model
-
-            answers = await read_by_model(
-                self.model,
-                hold.text,
-                hold.schema,
-                hold.dialogue.context,
-                asked=hold.dialogue.asked,
-                prompt=hold.pack.prompts.get("extract"),
-                budget=budget,
-                deadline=self.deadline_of(draft),
-            )
+        if not answers and hold.reading.wish is None:
+            answers = await self._asked_of_model(hold, draft, budget)
         hold.collect(answers, hold.dialogue.params)
+
+    async def _asked_of_model(self, hold: "Hold", draft: TurnDraft, budget: Budget) -> "tuple[Answer, ...]":
+        if self.model is None or hold.schema is None or hold.was_done:
+            return ()
+        from turnkeeper.intent.extracting_by_model import ask_for_answers
+
+        reading = await ask_for_answers(
+            self.model,
+            hold.text,
+            hold.schema,
+            hold.dialogue.context,
+            asked=hold.dialogue.asked,
+            prompt=hold.pack.prompts.get("extract"),
+            budget=budget,
+            deadline=self._patience(draft),
+            now=hold.now,
+        )
+        told = {"fields": [answer.field for answer in reading.answers], "reason": reading.reason}
+        hold.note(Stage.SCHEMA_EXTRACTION_LLM_OUTPUT, told)
+        return reading.answers
 
 
 def limits_within(limits: BudgetLimits, pack: Pack) -> BudgetLimits:
