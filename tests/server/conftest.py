@@ -12,7 +12,7 @@ from tests.server.process import Api, ServerProcess, a_server
 IDENTITIES = [
     {"token": "token-of-ada", "tenant": "acme", "user": "ada", "role": "owner"},
     {"token": "token-of-ben", "tenant": "acme", "user": "ben", "role": "member"},
-    {"token": "token-of-cora", "tenant": "acme", "user": "cora", "role": "member"},
+    {"token": "token-of-cora", "tenant": "acme", "user": "cora", "role": "member", "grants": ["vouchers:buy"]},
     {"token": "token-of-vera", "tenant": "acme", "user": "vera", "role": "viewer"},
     {"token": "token-of-gus", "tenant": "globex", "user": "gus", "role": "owner"},
     {
