@@ -48,6 +48,21 @@ def test_an_optional_object_is_asked_for_only_when_something_of_it_was_given() -
     assert progress(schema, {"guest": {"age": 40}}).missing == ("guest.name",)
 
 
+@pytest.mark.parametrize("blank", [None, "", "  ", [], {}])
+def test_a_blank_optional_answer_is_none_and_is_not_missing(blank: Any) -> None:
+    state = progress(BOOKING, {**FILLED, "notes": blank, "seating": blank})
+
+    assert state.complete
+    assert state.fields == FILLED
+
+
+def test_an_optional_object_that_holds_only_a_bad_answer_is_missing() -> None:
+    guest = {"type": "object", "properties": {"age": {"type": "integer"}}}
+
+    assert progress(a_form((), guest=guest), {"guest": {"age": "old"}}).missing == ("guest.age",)
+    assert progress(a_form((), guest=guest), {"guest": "old"}).missing == ("guest.age",)
+
+
 def test_an_optional_answer_that_is_not_valid_is_missing() -> None:
     state = progress(BOOKING, {**FILLED, "seating": "roof"})
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.scale import rounds
 from tests.unit.forms import ANY_VALUES, NAMES, forms_with_values
 from turnkeeper.intent.collecting import CLEARED, Answer, carried_over, progress, put, seeded
 from turnkeeper.intent.form import form_of
@@ -48,6 +49,7 @@ def test_every_form_of_these_tests_can_be_used(form: tuple[dict[str, Any], dict[
     assert schema_faults(form[0]) == ()
 
 
+@settings(max_examples=rounds(200, 2000))
 @given(FORMS)
 def test_a_form_is_complete_exactly_when_a_validator_accepts_all_that_it_holds(
     form: tuple[dict[str, Any], dict[str, Any]],
