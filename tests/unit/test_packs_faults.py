@@ -502,7 +502,7 @@ def test_all_faults_of_all_files_come_at_once_in_the_order_of_file_and_line() ->
         saying("intents/book_table.yaml", "priority: 20", "priority: x"),
         saying("intents/small.yaml", "code: OPENING_HOURS", "code: Opening"),
         saying("schemas/BOOK_TABLE.json", '"party_size": {', '"params": {'),
-        saying("responses/voucher.yaml", "{amounts}", "{amonts}"),
+        saying("responses/voucher.yaml", "{menus}", "{menues}"),
         with_file("extra.txt", "x"),
     ):
         files = change(files)
