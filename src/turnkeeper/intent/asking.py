@@ -58,7 +58,7 @@ def confirmation_for(
 ) -> str:
     words = language_of(locale)
     lines = [
-        _filled(words.asking.summary, field=field.title, value=_shown(field, value, words))
+        _filled(words.asking.summary, field=words.inside_sentence(field.title), value=_shown(field, value, words))
         for field, value in _answered(schema, fields)
     ]
     template = words.asking.confirm if lines else words.asking.confirm_nothing
@@ -70,7 +70,7 @@ def what_to_change(
 ) -> str:
     """After a no: which of the answers is to be another one."""
     words = language_of(locale)
-    titles = [field.title for field, _ in _answered(schema, fields)]
+    titles = [words.inside_sentence(field.title) for field, _ in _answered(schema, fields)]
     return _filled(words.asking.change, intent=intent_name, choices=_listed(titles, words))
 
 
@@ -90,8 +90,9 @@ def _question(form: Form, field: Field, words: Language, *, again: bool) -> str:
     place = form.fields.index(field) + (1 if again else 0)
     own = _own_question(field)
     labels = [field.labels_of(choice)[0] for choice in field.choices]
-    question = own or _filled(ways[place % len(ways)], field=field.title, choices=_listed(labels, words))
-    said = [question]
+    title = words.inside_sentence(field.title)
+    asked = own or _filled(ways[place % len(ways)], field=title, choices=_listed(labels, words))
+    said = [asked[:1].upper() + asked[1:]]
     if not own and (description := str(field.schema.get("description", "")).strip()):
         said.append(description if description.endswith((".", "!", "?")) else f"{description}.")
     if own and labels:

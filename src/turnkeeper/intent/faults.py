@@ -12,7 +12,7 @@ def in_words(field: Field | None, rule: str, language: Language | None = None) -
         return template
     holder = field.schema if rule in field.schema or field.item is None else field.item.schema
     told = {
-        "field": field.title,
+        "field": words.inside_sentence(field.title),
         "limit": as_words(holder.get(rule)),
         "choices": as_words([field.labels_of(choice)[0] for choice in field.choices]),
     }

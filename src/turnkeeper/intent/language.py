@@ -83,6 +83,7 @@ class Corrections(_Part, frozen=True):
 
 
 class Asking(_Part, frozen=True, rename={"either": "or", "also": "and"}):
+    small_titles: bool
     questions: tuple[str, ...]
     by_kind: dict[str, tuple[str, ...]]
     choices: tuple[str, ...]
@@ -116,6 +117,11 @@ class Language(_Part, frozen=True):
     asking: Asking
     faults: dict[str, str]
     code: str = FALLBACK
+
+    def inside_sentence(self, title: str) -> str:
+        """A title as it is written amidst other words; an abbreviation stays as it is."""
+        is_small = self.asking.small_titles and not title[1:2].isupper()
+        return title[:1].lower() + title[1:] if is_small else title
 
     def __hash__(self) -> int:
         return hash(self.code)
