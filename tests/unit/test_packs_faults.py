@@ -172,6 +172,7 @@ KINDS = [
     intent("code: LEAVE_MESSAGE\n", "", "missing_key", "Write `code: ...`", what="no code", at="name: Leave"),
     intent("confirm: true", "confirm: yes", "wrong_type", "true or false", what="yes for true"),
     intent("priority: 10", 'priority: "10"', "wrong_type", "without quotes", what="a text for a number"),
+    intent("priority: 10", "priority: true", "wrong_type", "digits", what="true for a number"),
     intent("priority: 10", "priority: -1", "unfit_value", "from 0 to", what="a negative priority"),
     intent("name: Leave", "channels: app_chat\nname: Leave", "wrong_type", "'- '", what="no list", at="channels"),
     intent(

@@ -1,10 +1,12 @@
 """The files of a pack come safely out of folders and archives, whoever made them."""
 
 import gzip
+import hashlib
 import io
 import os
 import stat
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -40,6 +42,12 @@ def test_the_same_files_give_the_same_archive_in_whatever_order(files: dict[str,
     turned = dict(reversed(files.items()))
 
     assert archive_of(files) == archive_of(turned)
+
+
+def test_the_same_files_give_the_same_archive_on_every_day() -> None:
+    found = hashlib.sha256(archive_of({"pack.yaml": "id: x\n"})).hexdigest()
+
+    assert found == "693be0d271736a7f520abc6fdcbe407e423dc18b83f7c5d85c6b70d2a7493bf9"
 
 
 def test_texts_that_are_sent_by_name_are_held_to_the_same_limits() -> None:
@@ -144,6 +152,21 @@ def test_sizes_are_counted_by_what_is_read_and_not_by_what_a_header_says() -> No
         files, faults = read_files(archive)
         assert sum(map(len, files.values())) <= 1024 * 1024
         assert [fault.code for fault in faults] in (["too_large"], ["broken_archive"])
+
+
+def test_a_bomb_is_not_unpacked_to_find_out_that_it_is_one() -> None:
+    bombs = (
+        a_zip({"pack.yaml": b"\n" * 60_000_000}, compression=zipfile.ZIP_DEFLATED),
+        gzip.compress(b"\0" * 60_000_000),
+    )
+
+    for bomb in bombs:
+        tracemalloc.start()
+        _, faults = read_files(bomb)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert faults
+        assert most < 20_000_000
 
 
 def test_one_file_and_all_of_them_have_a_limit(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""The demo packs, talked with as a visitor would, without any model."""
+
+import pytest
+
+from turnkeeper import Turnkeeper
+from turnkeeper.packs.demos import demo_packs
+
+
+@pytest.fixture
+async def demos(keeper: Turnkeeper) -> Turnkeeper:
+    for files in demo_packs().values():
+        await keeper.packs.push(files)
+    return keeper
+
+
+async def test_a_booking_is_begun_left_taken_up_again_corrected_and_made(demos: Turnkeeper) -> None:
+    told = await conversation(
+        demos,
+        "table-booking",
+        "when are you open?",
+        "I would like to book a table for four",
+        "tomorrow at 7pm",
+        "switch to buy voucher",
+        "switch to book table",
+        "Ada Lovelace",
+        "020 7946 0018",
+        "change the time to 8pm",
+        "yes",
+        "start over",
+    )
+
+    assert "from Tuesday to Sunday" in told[0]
+    assert told[1].endswith("On which day would you like to come?")
+    assert told[2] == "Under which name shall I write the booking down?"
+    assert "Which menus shall the voucher be for?" in told[3]
+    assert told[4].endswith("Under which name shall I write the booking down?")
+    assert told[5] == "Which number can we call if something changes?"
+    assert "A table for 4" in told[6]
+    assert "at 19:00, in the name of Ada Lovelace" in told[6]
+    assert "at 20:00, in the name of Ada Lovelace" in told[7]
+    assert told[8].startswith("Your table is booked, Ada Lovelace")
+    assert told[9] == "All forgotten. What can I do for you?"
+
+
+async def test_a_voucher_has_a_list_and_an_object_in_it(demos: Turnkeeper) -> None:
+    told = await conversation(
+        demos,
+        "table-booking",
+        "I want a gift card for my mother",
+        "dinner and the tasting menu",
+        "Grace Hopper",
+        "grace@example.com",
+        "Ada Lovelace",
+        "020 7946 0018",
+        "yes",
+    )
+
+    assert told[1] == "Whose name shall be written on it?"
+    assert "in the name of Grace Hopper, sent to grace@example.com. Shall I order it, Ada Lovelace?" in told[5]
+    assert told[6] == "Thank you, Ada Lovelace. The voucher is on its way to grace@example.com."
+
+
+async def test_questions_are_answered_from_the_articles_of_a_pack(demos: Turnkeeper) -> None:
+    told = [
+        *await conversation(demos, "table-booking", "what does the tasting menu cost?"),
+        *await conversation(demos, "help-desk", "how long is the warranty", "What does express delivery cost?"),
+    ]
+
+    assert "costs 65 pounds [1]" in told[0]
+    assert "two years from the day of delivery [1]" in told[1]
+    assert "costs 9 pounds [1]" in told[2]
+
+
+async def test_an_outage_is_reported_and_a_forgotten_password_loses_nothing(demos: Turnkeeper) -> None:
+    told = await conversation(
+        demos,
+        "help-desk",
+        "I forgot my password",
+        "the shop is down",
+        "since 9:15, 25 people",
+        "ada@example.com",
+        "yes",
+    )
+
+    assert "Forgot password" in told[0]
+    assert told[1].endswith("At what time did you first notice it?")
+    assert told[2] == "To which e-mail address shall we send news?"
+    assert "shop does not work since 09:15 for 25 people" in told[3]
+    assert told[4].startswith("Reported, thank you.")
+
+
+async def conversation(keeper: Turnkeeper, pack: str, *messages: str) -> list[str]:
+    session = await keeper.create_session(agent="symbolic", pack=pack)
+    return [(await keeper.chat(message, session_id=session.id)).text or "" for message in messages]
