@@ -105,6 +105,21 @@ def test_the_summary_names_every_answer_as_people_say_it() -> None:
     )
 
 
+def test_a_summary_begins_with_what_was_not_taken() -> None:
+    refused = put(BOOKING, FILLED, [Answer("party_size", 99), Answer("made_up", 1)]).refused
+
+    text = confirmation_for(BOOKING, FILLED, intent_name="Book a table", refused=refused)
+
+    assert text.startswith("The number of guests is at most 20. Book a table: date 2026-11-13")
+
+
+def test_titles_are_written_as_they_stand_inside_a_sentence() -> None:
+    schema = a_form(date={"type": "string", "title": "Day"}, vat={"type": "string", "title": "VAT number"})
+
+    assert ask(schema, {}).text == "What is the day?"
+    assert ask(schema, {"date": "Friday"}).text == "Please tell me the VAT number."
+
+
 def test_after_a_no_it_is_asked_which_answer_to_change() -> None:
     text = what_to_change(FORMS["order"], {"items": ["pizza"], "delivery": True}, intent_name="Order")
 

@@ -99,6 +99,7 @@ def test_a_form_that_can_be_used_has_no_faults(name: str) -> None:
             "back to itself",
         ),
         (with_field(TEXT | {"x-aliases": "day"}), "/properties/field/x-aliases", "list of words"),
+        (with_field(TEXT | {"x-earliest": "noon"}), "/properties/field/x-earliest", "like 11:00"),
         (with_field({"enum": ["a"], "x-labels": ["A"]}), "/properties/field/x-labels", "object"),
         (with_field({"enum": ["a"], "x-labels": {"b": "B"}}), "/properties/field/x-labels/b", "no choice"),
         ({"type": "object", "properties": {"a.b": TEXT}}, "/properties/a.b", "no dots or blanks"),

@@ -210,6 +210,21 @@ def test_what_is_taken_back_finds_its_field_by_the_value_that_it_holds() -> None
     assert answers("not 2 but 3", form=trip, held={"adults": 1, "children": 2}) == {"children": 3}
 
 
+def test_a_field_that_is_only_named_is_the_one_to_change() -> None:
+    assert read("the time, please", held=FILLED, confirming=True).names_field == "time"
+
+
+def test_of_two_fields_of_one_name_the_one_asked_for_is_meant_and_else_the_outer_one() -> None:
+    name = {"type": "string"}
+    schema = {
+        "type": "object",
+        "properties": {"gift": {"type": "object", "properties": {"name": name}}, "name": name},
+    }
+
+    assert answers("my name is Ann", form=schema) == {"name": "Ann"}
+    assert answers("the name is Bob", form=schema, asked="gift.name") == {"gift.name": "Bob"}
+
+
 def test_a_required_answer_cannot_be_skipped() -> None:
     assert answers("skip", asked="party_size") == {}
     assert answers("skip", asked="notes") == {"notes": CLEARED}

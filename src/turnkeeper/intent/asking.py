@@ -32,15 +32,13 @@ def question_for(
 ) -> Asked:
     """Asks for the field whose answer was just refused, else for the first that is missing. There must be one."""
     form, words = form_of(schema), language_of(locale)
-    faults = [fault for fault in refused if fault.rule != UNKNOWN_FIELD]
-    again = next((fault.field for fault in faults if fault.field in state.missing), None)
+    again = next((fault.field for fault in refused if fault.field in state.missing), None)
     field = form.field(again or state.missing[0])
     assert field is not None, "only fields of the form are missing"
     said = [_filled(words.asking.started, intent=intent_name)] if just_started and intent_name else []
-    for fault in faults:
-        said.append(_told(form, fault, words))
+    faults = _all_told(form, refused, words)
     unclear = not was_understood and not faults and not just_started
-    said += [words.asking.not_understood] if unclear else []
+    said += [*faults, *([words.asking.not_understood] if unclear else [])]
     said.append(_question(form, field, words, again=bool(faults) or unclear))
     return Asked(text=" ".join(said), field=field.name)
 
@@ -54,15 +52,22 @@ def question_about(schema: JsonSchema, name: str, *, locale: str | None = None) 
 
 
 def confirmation_for(
-    schema: JsonSchema, fields: Mapping[str, Any], *, intent_name: str, locale: str | None = None
+    schema: JsonSchema,
+    fields: Mapping[str, Any],
+    *,
+    intent_name: str,
+    refused: Sequence[FieldFault] = (),
+    locale: str | None = None,
 ) -> str:
+    """A summary of all answers, after what was wrong with those that were not taken."""
     words = language_of(locale)
     lines = [
         _filled(words.asking.summary, field=words.inside_sentence(field.title), value=_shown(field, value, words))
         for field, value in _answered(schema, fields)
     ]
     template = words.asking.confirm if lines else words.asking.confirm_nothing
-    return _filled(template, intent=intent_name, summary=", ".join(lines))
+    summary = _filled(template, intent=intent_name, summary=", ".join(lines))
+    return " ".join((*_all_told(form_of(schema), refused, words), summary))
 
 
 def what_to_change(
@@ -80,8 +85,10 @@ def _answered(schema: JsonSchema, fields: Mapping[str, Any]) -> list[tuple[Field
     return [(field, value) for field, value in pairs if value is not None]
 
 
-def _told(form: Form, fault: FieldFault, words: Language) -> str:
-    return in_words(form.field(fault.field), fault.rule, words) if fault.rule else fault.message
+def _all_told(form: Form, refused: Sequence[FieldFault], words: Language) -> list[str]:
+    """A name that the form does not have was made up by a model: of that no person is told."""
+    told = [in_words(form.field(fault.field), fault.rule, words) for fault in refused if fault.rule != UNKNOWN_FIELD]
+    return list(dict.fromkeys(told))
 
 
 def _question(form: Form, field: Field, words: Language, *, again: bool) -> str:
@@ -96,7 +103,7 @@ def _question(form: Form, field: Field, words: Language, *, again: bool) -> str:
     if not own and (description := str(field.schema.get("description", "")).strip()):
         said.append(description if description.endswith((".", "!", "?")) else f"{description}.")
     if own and labels:
-        said.append(f"{_listed(labels, words)}.")
+        said.append(_filled(words.asking.from_choices, choices=_listed(labels, words)))
     said += _help(field, words) if again else []
     return " ".join(said)
 

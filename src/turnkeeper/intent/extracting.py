@@ -24,7 +24,7 @@ from turnkeeper.intent.reading.pieces import pieces_in
 from turnkeeper.intent.reading.said import said_in
 from turnkeeper.intent.reading.selecting import selected
 from turnkeeper.intent.reading.truths import truths
-from turnkeeper.intent.reading.whole import is_idle, is_skip, whole_answer
+from turnkeeper.intent.reading.whole import bare_name, is_idle, is_skip, whole_answer
 from turnkeeper.model.pack import JsonSchema
 
 
@@ -78,7 +78,7 @@ def read_answers(
         asked=open_field,
         now=now,
         pieces=pieces,
-        mentions=mentions_in(said, form),
+        mentions=mentions_in(said, form, open_field),
         unwanted=tuple(piece for piece in pieces if is_unwanted(said, piece.start, language)),
         corrects=corrects(said, language),
     )
@@ -135,7 +135,8 @@ def _is_plain_no(message: Message, found: Mapping[str, Any]) -> bool:
 
 
 def _doubted(message: Message) -> str | None:
+    said = bare_name(message.said.text, message.language)
     for mention in message.mentions:
-        if doubts(message.said, mention.start, mention.end, message.language):
+        if said == mention.alias or doubts(message.said, mention.start, mention.end, message.language):
             return mention.field.name
     return None

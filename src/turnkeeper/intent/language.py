@@ -91,6 +91,7 @@ class Asking(_Part, frozen=True, rename={"either": "or", "also": "and"}):
     list_choices: tuple[str, ...]
     started: str
     not_understood: str
+    from_choices: str
     example: str
     either: str
     also: str

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from turnkeeper.intent.formats import FORMATS
+from turnkeeper.intent.formats import FORMATS, is_clock_time
 from turnkeeper.intent.validators import as_json, validator_of
 from turnkeeper.model.control import RESERVED_NAMES
 
@@ -19,6 +19,7 @@ MOST_FIELDS = 200
 DEEPEST = 5
 LABELS = "x-labels"
 ALIASES = "x-aliases"
+EARLIEST = "x-earliest"
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _NAME = re.compile(r"\w[\w-]*")
@@ -334,6 +335,9 @@ def _wrong_extensions(node: Mapping[str, Any], place: _Place) -> Iterator[Schema
     aliases = node.get(ALIASES, [])
     if not isinstance(aliases, list) or not all(isinstance(each, str) and each.strip() for each in aliases):
         yield place.fault("Aliases are a list of words that people say for this field.", ALIASES)
+    earliest = node.get(EARLIEST, "00:00")
+    if not isinstance(earliest, str) or not is_clock_time(earliest):
+        yield place.fault("The earliest time is written like 11:00; hours before it are read as past noon.", EARLIEST)
     labels = node.get(LABELS, {})
     if not isinstance(labels, Mapping) or not all(map(_is_label, labels.values())):
         yield place.fault("Labels are an object: for each choice a text, or a list of texts.", LABELS)

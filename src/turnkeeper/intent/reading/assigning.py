@@ -15,8 +15,7 @@ from turnkeeper.intent.reading.message import Message
 from turnkeeper.intent.reading.phrases import any_of, pattern_of
 from turnkeeper.intent.reading.said import Piece, PieceKind
 from turnkeeper.intent.reading.times import Clock
-
-EARLIEST = "x-earliest"
+from turnkeeper.intent.schemas import EARLIEST
 
 _TAKES = {
     Kind.DATE: PieceKind.DATE,
@@ -81,7 +80,8 @@ def _matches(piece: Piece, message: Message) -> Iterator[_Match]:
         named = max((_named(piece, mention, message) for mention in message.mentions_of(field)), default=(0.0, None))
         score = max(named[0], _unnamed(piece, field, able, message))
         if score:
-            yield _Match(score=score - place / 1000, piece=piece, field=field, mention=named[1])
+            further_in = field.name.count(".") / 100
+            yield _Match(score=score - further_in - place / 1000, piece=piece, field=field, mention=named[1])
 
 
 def _takes(field: Field, piece: Piece) -> bool:

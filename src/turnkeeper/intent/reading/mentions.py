@@ -24,12 +24,13 @@ class Mention:
     alias: str
 
 
-def mentions_in(said: Said, form: Form) -> tuple[Mention, ...]:
+def mentions_in(said: Said, form: Form, asked: Field | None) -> tuple[Mention, ...]:
+    """In their order; of fields that are called the same the one asked for comes first, then those further out."""
     pattern, fields = _aliases(form)
     found = (
         Mention(start=match.start(), end=match.end(), field=field, alias=_plain(match["alias"]))
         for match in pattern.finditer(said.text)
-        for field in fields[_plain(match["alias"])]
+        for field in sorted(fields[_plain(match["alias"])], key=lambda each: (each != asked, each.name.count(".")))
     )
     return tuple(islice(found, MOST_MENTIONS))
 

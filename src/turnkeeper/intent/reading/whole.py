@@ -50,6 +50,13 @@ def without_polite(text: str, language: Language) -> str:
     return said
 
 
+def bare_name(text: str, language: Language) -> str:
+    """Without an article and polite words."""
+    said = without_polite(text, language)
+    first, _, rest = said.partition(" ")
+    return rest if first in language.names.articles else said
+
+
 def _phrases_of(text: str, language: Language) -> set[bool] | None:
     """Which of yes and no a message is made of; None when there is something else in it."""
     if len(text) > LONGEST:
