@@ -96,6 +96,7 @@ def test_a_list_that_is_too_short_is_missing() -> None:
         ({"type": "string", "format": "uri"}, "example"),
         ({"type": "string", "format": "phone"}, "030 123456"),
         ({"type": "string", "format": "phone"}, "+000000000"),
+        ({"type": "string", "format": "phone"}, "+49 30 1234567"),
         ({"type": "string", "pattern": "^[A-Z]+$"}, "abc"),
         ({"type": "string", "maxLength": 3}, "long"),
         ({"type": "integer", "minimum": 1}, 0),
@@ -234,6 +235,20 @@ def test_of_two_answers_to_one_field_the_last_counts() -> None:
 
     assert result.fields == {"party_size": 3}
     assert result.kept == ("party_size",)
+
+
+def test_an_answer_that_is_taken_back_at_once_was_not_kept() -> None:
+    result = put(BOOKING, {}, [Answer("party_size", 2), Answer("party_size", CLEARED)])
+
+    assert (result.fields, result.kept, result.cleared) == ({}, (), ("party_size",))
+
+
+def test_a_typo_between_two_choices_is_neither() -> None:
+    schema = a_form(field={"enum": ["paris north", "paris south"]})
+
+    assert put(schema, {}, [Answer("field", "paris norh")]).fields == {"field": "paris north"}
+    assert put(schema, {}, [Answer("field", "paris outh")]).fields == {"field": "paris south"}
+    assert put(schema, {}, [Answer("field", "paris nouth")]).refused[0].rule == "enum"
 
 
 def test_an_object_that_is_taken_back_is_gone() -> None:

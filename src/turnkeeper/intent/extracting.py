@@ -123,7 +123,7 @@ def _read(message: Message) -> Reading:
 
 def _taken_back(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
     for mention in message.mentions:
-        if clears(message.said, mention.start, message.language) and not claims.hold(mention.start, mention.end):
+        if clears(message.said, mention.start, message.language) and not claims.holds(mention.start, mention.end):
             claims.take(mention.start, mention.end, mention.field.name)
             yield mention.field.name, CLEARED
 

@@ -49,7 +49,7 @@ def assigned(message: Message, claims: Claims) -> dict[str, Any]:
     matches = [match for piece in _free(message, claims) for match in _matches(piece, message)]
     for match in sorted(matches, key=lambda each: (-each.score, each.piece.start)):
         piece = match.piece
-        if match.field.name in found or claims.hold(piece.start, piece.end):
+        if match.field.name in found or claims.holds(piece.start, piece.end):
             continue
         found[match.field.name] = _value(piece, match.field, message)
         claims.take(piece.start, piece.end, match.field.name)
@@ -63,7 +63,7 @@ def _free(message: Message, claims: Claims) -> list[Piece]:
     return [
         piece
         for number, piece in enumerate(message.pieces)
-        if not claims.hold(piece.start, piece.end)
+        if not claims.holds(piece.start, piece.end)
         and piece not in message.unwanted
         and not (number and _is_alternative(message, message.pieces[number - 1], piece))
     ]
@@ -163,7 +163,7 @@ def _none_of(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
     for mention in message.mentions:
         if mention.field.kind in (Kind.INTEGER, Kind.NUMBER):
             found = _none(message.language).search(message.said.text[: mention.start])
-            if found is not None and not claims.hold(found.start(), mention.end):
+            if found is not None and not claims.holds(found.start(), mention.end):
                 claims.take(found.start(), mention.end, mention.field.name)
                 yield mention.field.name, 0
 

@@ -2,7 +2,7 @@
 
 
 class Claims:
-    """Changed while a message is read; `take` what is used, ask whether something `hold`s a place."""
+    """Changed while a message is read; `take` what is used, ask whether something `holds` a place."""
 
     def __init__(self) -> None:
         self._taken: list[tuple[int, int, str]] = []
@@ -10,7 +10,7 @@ class Claims:
     def take(self, start: int, end: int, field: str) -> None:
         self._taken.append((start, end, field))
 
-    def hold(self, start: int, end: int) -> bool:
+    def holds(self, start: int, end: int) -> bool:
         return any(start < taken_end and taken_start < end for taken_start, taken_end, _ in self._taken)
 
     def spans(self) -> tuple[tuple[int, int], ...]:

@@ -30,7 +30,7 @@ def named_texts(message: Message, claims: Claims) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for mention in message.mentions:
         field = mention.field
-        if not is_text(field) or field.name in found or claims.hold(mention.start, mention.end):
+        if not is_text(field) or field.name in found or claims.holds(mention.start, mention.end):
             continue
         span = _behind_link(mention, message) or _place(mention, message)
         if span is not None:

@@ -34,10 +34,10 @@ def number_of(text: str, language: Language) -> int | float | None:
 def _numbers(language: Language) -> re.Pattern[str]:
     numbers = language.numbers
     money = any_of(numbers.currencies)
-    return pattern_of(f"(?:{money} ?)?{_NUMBER.replace('{many}', any_of_letters(numbers.multipliers))}(?: ?{money})?")
+    return pattern_of(f"(?:{money} ?)?{_NUMBER.replace('{many}', _any_letter(numbers.multipliers))}(?: ?{money})?")
 
 
-def any_of_letters(letters: dict[str, int]) -> str:
+def _any_letter(letters: dict[str, int]) -> str:
     return "|".join(map(re.escape, letters)) or "(?!)"
 
 

@@ -41,7 +41,7 @@ def _exact(field: Field, message: Message, claims: Claims) -> Iterator[Any]:
         said = plain_words(found[0])
         if said.isdigit() and field != message.asked:
             continue
-        if claims.hold(found.start(), found.end()) or is_unwanted(message.said, found.start(), message.language):
+        if claims.holds(found.start(), found.end()) or is_unwanted(message.said, found.start(), message.language):
             continue
         claims.take(found.start(), found.end(), field.name)
         yield choices[said]
@@ -58,7 +58,7 @@ def _close(field: Field, message: Message, claims: Claims) -> Iterator[Any]:
         for first, last in zip(words, words[length - 1 :], strict=False):
             start, end = first.start(), last.end()
             choice = choice_of(field, message.said.text[start:end])
-            if choice is not None and not claims.hold(start, end):
+            if choice is not None and not claims.holds(start, end):
                 claims.take(start, end, field.name)
                 yield choice
 

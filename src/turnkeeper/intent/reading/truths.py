@@ -28,7 +28,7 @@ def truths(message: Message, claims: Claims) -> dict[str, Any]:
 def _meant(field: Field, message: Message, claims: Claims) -> bool | None:
     """Named with a yes, a no or a negation, or only named; else, if it was asked for, how the message begins."""
     for mention in message.mentions_of(field):
-        if not claims.hold(mention.start, mention.end) and not is_question(message.said.text, message.language):
+        if not claims.holds(mention.start, mention.end) and not is_question(message.said.text, message.language):
             claims.take(mention.start, mention.end, field.name)
             return _named(mention, message)
     return first_answer(message.said.text, message.language) if field == message.asked else None
