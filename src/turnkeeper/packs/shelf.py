@@ -1,5 +1,6 @@
 """Packs as turns use them: read once, and kept at hand for as long as they are wanted."""
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -55,10 +56,12 @@ class PackShelf:
         pushed = await self.store.get(tenant, pin.id, pin.version)
         if pushed.hash != pin.hash:
             raise PackVersionMismatch(SessionId(""), pinned=f"{pin.ref} ({pin.hash[:12]})", requested=pin.ref)
-        self._at_hand[place] = (readable(pushed), pushed)
+        # In a thread: a large pack takes a while to read, and nobody else should wait for it.
+        self._at_hand[place] = (await asyncio.to_thread(readable, pushed), pushed)
+        taken = self._at_hand[place]
         if len(self._at_hand) > MOST_AT_HAND:
             self._at_hand.popitem(last=False)
-        return self._at_hand[place]
+        return taken
 
 
 def readable(pushed: PushedPack) -> Pack:
