@@ -105,6 +105,16 @@ def test_a_value_goes_to_the_field_that_is_named_beside_it_and_not_to_the_one_as
     assert answers("3 children", form=FORMS["trip"], asked="adults") == {"children": 3}
 
 
+def test_a_word_of_a_title_or_a_description_points_to_its_field() -> None:
+    count = {"type": "integer", "title": "Number of people"}
+    budget = {"type": "number", "description": "How much do you want to spend per month?"}
+    schema = {"type": "object", "properties": {"party": count, "budget": budget}}
+
+    assert answers("a table for 4 people", form=schema) == {"party": 4}
+    assert answers("50 per month", form=schema) == {"budget": 50}
+    assert answers("4 things", form=schema) == {}
+
+
 def test_a_number_that_nothing_asks_for_goes_nowhere() -> None:
     assert answers("I have 3 questions", form=FORMS["trip"]) == {}
 

@@ -18,7 +18,7 @@ from turnkeeper.intent.reading.assigning import assigned
 from turnkeeper.intent.reading.claims import Claims
 from turnkeeper.intent.reading.corrections import clears, corrects, doubts, is_unwanted
 from turnkeeper.intent.reading.free_text import asked_text, named_texts
-from turnkeeper.intent.reading.mentions import mentions_in
+from turnkeeper.intent.reading.mentions import hints_in, mentions_in
 from turnkeeper.intent.reading.message import Message
 from turnkeeper.intent.reading.pieces import pieces_in
 from turnkeeper.intent.reading.said import said_in
@@ -79,6 +79,7 @@ def read_answers(
         now=now,
         pieces=pieces,
         mentions=mentions_in(said, form, open_field),
+        hints=hints_in(said, form, language),
         unwanted=tuple(piece for piece in pieces if is_unwanted(said, piece.start, language)),
         corrects=corrects(said, language),
     )

@@ -52,6 +52,7 @@ class Names(_Part, frozen=True):
     text_links: tuple[str, ...]
     articles: tuple[str, ...]
     alternatives: tuple[str, ...]
+    generic: tuple[str, ...]
     places: tuple[str, ...]
 
 

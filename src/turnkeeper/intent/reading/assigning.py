@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 from turnkeeper.intent.form import Field, Kind
@@ -77,11 +78,12 @@ def _is_alternative(message: Message, one: Piece, other: Piece) -> bool:
 def _matches(piece: Piece, message: Message) -> Iterator[_Match]:
     able = [field for field in message.form.fields if _takes(field, piece)]
     for place, field in enumerate(able):
-        named = max((_named(piece, mention, message) for mention in message.mentions_of(field)), default=(0.0, None))
-        score = max(named[0], _unnamed(piece, field, able, message))
+        names = [_named(piece, each, message) for each in (*message.mentions_of(field), *message.hints_of(field))]
+        score, mention = max(names, key=itemgetter(0), default=(0.0, None))
+        score = max(score, _unnamed(piece, field, able, message))
         if score:
             further_in = field.name.count(".") / 100
-            yield _Match(score=score - further_in - place / 1000, piece=piece, field=field, mention=named[1])
+            yield _Match(score=score - further_in - place / 1000, piece=piece, field=field, mention=mention)
 
 
 def _takes(field: Field, piece: Piece) -> bool:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from turnkeeper.intent.form import Field, Form, words_of_name
+from turnkeeper.intent.form import Field, Form, Kind, words_of_name
+from turnkeeper.intent.language import Language
 from turnkeeper.intent.reading.phrases import pattern_of
 from turnkeeper.intent.reading.said import Said
 
 MOST_KEPT = 500
 MOST_MENTIONS = 60
+_SHORTEST_HINT = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,16 @@ def mentions_in(said: Said, form: Form, asked: Field | None) -> tuple[Mention, .
     return tuple(islice(found, MOST_MENTIONS))
 
 
+def hints_in(said: Said, form: Form, language: Language) -> tuple[Mention, ...]:
+    """Single words of a title, of a name or, for a number, of a description, if they point to one field only."""
+    pattern, fields = _hints(form, language)
+    found = (
+        Mention(start=match.start(), end=match.end(), field=fields[match["word"].lower()], alias=match["word"].lower())
+        for match in pattern.finditer(said.text)
+    )
+    return tuple(islice(found, MOST_MENTIONS))
+
+
 def names_of(field: Field) -> Iterator[str]:
     """What people may call it: its title, its name in words, its aliases."""
     for name in dict.fromkeys((field.title, " ".join(words_of_name(field.key)), *field.aliases)):
@@ -50,6 +62,26 @@ def _aliases(form: Form) -> tuple[re.Pattern[str], dict[str, tuple[Field, ...]]]
             fields[name] = (*fields.get(name, ()), field)
     names = "|".join(r"[ _-]".join(map(re.escape, name.split(" "))) for name in sorted(fields, key=len, reverse=True))
     return pattern_of(rf"(?<![\w@.])(?P<alias>{names})s?(?![\w@])"), fields
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _hints(form: Form, language: Language) -> tuple[re.Pattern[str], dict[str, Field]]:
+    owners: dict[str, list[Field]] = {}
+    for field in form.fields:
+        for word in set(_words_about(field)) - set(language.names.generic):
+            owners.setdefault(word, []).append(field)
+    named = _aliases(form)[1]
+    fields = {word: owned[0] for word, owned in owners.items() if len(owned) == 1 and word not in named}
+    words = "|".join(map(re.escape, sorted(fields, key=len, reverse=True))) or "(?!)"
+    return pattern_of(rf"(?<![\w@.])(?P<word>{words})s?(?![\w@])"), fields
+
+
+def _words_about(field: Field) -> Iterator[str]:
+    texts = [field.title, " ".join(words_of_name(field.key))]
+    if field.kind in (Kind.INTEGER, Kind.NUMBER):
+        texts.append(str(field.schema.get("description", "")))
+    for text in texts:
+        yield from (word for word in re.findall(r"[^\W\d_]+", text.lower()) if len(word) >= _SHORTEST_HINT)
 
 
 def _plain(name: str) -> str:

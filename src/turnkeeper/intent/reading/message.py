@@ -14,7 +14,9 @@ from turnkeeper.intent.rendering import value_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """`unwanted` are the pieces that are said not to be meant, `corrects` says that something is taken back.
+    """`hints` are words that point to a field without being a name of it.
+
+    `unwanted` are the pieces that are said not to be meant, `corrects` says that something is taken back.
 
     `asked` is the field that the last question was about; `held` are the answers until now."""
 
@@ -26,11 +28,15 @@ class Message:
     now: datetime
     pieces: tuple[Piece, ...]
     mentions: tuple[Mention, ...]
+    hints: tuple[Mention, ...]
     unwanted: tuple[Piece, ...]
     corrects: bool
 
     def holds(self, field: Field) -> Any:
         return value_at(self.held, field.name)
+
+    def hints_of(self, field: Field) -> tuple[Mention, ...]:
+        return tuple(hint for hint in self.hints if hint.field.name == field.name)
 
     def mentions_of(self, field: Field) -> tuple[Mention, ...]:
         return tuple(mention for mention in self.mentions if mention.field.name == field.name)
