@@ -191,7 +191,7 @@ def test_the_default_reset_intent_is_looked_at_too(declared: str, told: str | No
         r"what\s+are\s+your\s+opening\s+hours",
         r"order\s*#?\s?\d{4,8}",
         r"^(hi|hello|hey)[!.]*$",
-        r"(?:cancel|stop) .* and .*",
+        r"(?:cancel|stop) .* booking",
     ],
 )
 def test_a_common_pattern_is_fine(pattern: str) -> None:
@@ -200,7 +200,18 @@ def test_a_common_pattern_is_fine(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(a+)+b", "(a*)*b", "(a|a)*b", "(a|ab)+c", "(.*)*x", "(a{1,15}){1,15}b", r"(\w+\s?)+$", "((a|b)+)+c", "(x+x+)+y"],
+    [
+        "(a+)+b",
+        "(a*)*b",
+        "(a|a)*b",
+        "(a|ab)+c",
+        "(.*)*x",
+        "(a{1,15}){1,15}b",
+        r"(\w+\s?)+$",
+        "((a|b)+)+c",
+        "(x+x+)+y",
+        "a.*b.*c",
+    ],
 )
 def test_a_pattern_that_a_message_could_keep_busy_is_refused(pattern: str) -> None:
     found = pattern_fault(pattern)
