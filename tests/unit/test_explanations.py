@@ -109,12 +109,28 @@ def an_explanation(status: RunStatus, *steps: str, notes: Graph | None = None) -
 def test_whatever_was_recorded_the_graph_holds_together(told: Explanation) -> None:
     graph = told.graph  # A Graph cannot have loose ends; making it is the proof.
 
-    steps, recorded = graph.nodes[: len(told.stages)], graph.nodes[len(told.stages) :]
-    assert [node.label for node in steps] == [stage.name for stage in told.stages]
+    staged, recorded = graph.nodes[: len(told.stages)], graph.nodes[len(told.stages) :]
+    assert [node.label for node in staged] == [stage.name for stage in told.stages]
     assert recorded == (told.notes.nodes if told.notes else ())
+    steps = [node for node in staged if node.type is NodeType.STEP]
     flow = [(one.id, after.id) for one, after in pairwise(steps)]
     assert [(edge.source, edge.target) for edge in graph.edges[: len(flow)]] == flow
     assert {edge.type for edge in graph.edges[: len(flow)]} <= {EdgeType.FLOW}
+
+
+def test_what_a_step_decided_stands_under_it() -> None:
+    decided = ("INTENT_RESOLVE_START", "INTENT_LOCK_SET")
+    told = an_explanation(RunStatus.COMPLETED, "reset", *decided, "hold_intent", "commit")
+
+    tree = as_tree(told.graph)
+
+    assert tree.splitlines() == [
+        "├─ reset",
+        "├─ hold_intent",
+        "│  ├─ INTENT_RESOLVE_START",
+        "│  └─ INTENT_LOCK_SET",
+        "└─ commit",
+    ]
 
 
 @given(told=explanations)
@@ -162,7 +178,7 @@ def test_what_the_agent_recorded_hangs_under_the_step_in_which_it_ran() -> None:
 
     assert graph.root_frame_id == "frame-0"
     assert [(edge.source, edge.target) for edge in graph.edges if edge.type is EdgeType.CONTAINS] == [
-        ("step-4", "frame-0"),
+        ("step-5", "frame-0"),
         ("frame-0", "plugin-1"),
     ]
 
@@ -301,8 +317,10 @@ def test_the_steps_stand_in_their_order_in_the_tree(told: Explanation) -> None:
     places = [line.node.label for line in tree_lines(told.graph) if line.said is None and line.node.type == "step"]
     recorded = [node.label for node in (told.notes.nodes if told.notes else ()) if node.type is NodeType.STEP]
 
-    assert sorted(places) == sorted([stage.name for stage in told.stages] + recorded)
-    assert recorded or places == [stage.name for stage in told.stages]
+    steps = [stage.name for stage in told.stages if not stage.is_decision]
+
+    assert sorted(places) == sorted(steps + recorded)
+    assert recorded or places == steps
 
 
 def test_a_tree_shows_what_belongs_to_what_and_how_long_it_took() -> None:

@@ -39,7 +39,7 @@ def _box(node: Node, names: dict[str, str]) -> str:
 
 
 def _label(node: Node) -> str:
-    kind = "" if node.type in (NodeType.STEP, NodeType.FRAME) else f"{node.type.value} "
+    kind = "" if node.type.shows_in_its_label else f"{node.type.value} "
     text = on_one_line(f"{kind}{node.label}")
     shown = text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
     took = span(node.took_us)

@@ -1,7 +1,8 @@
 """The graph of a run as a tree, for terminals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from turnkeeper.ledger.pictures import on_one_line, span
 from turnkeeper.model.graph import Edge, EdgeType, Graph, Node, NodeType
@@ -22,10 +23,12 @@ class TreeLine:
     @property
     def kind(self) -> str:
         """What the label does not say by itself."""
-        return "" if self.node.type in (NodeType.STEP, NodeType.FRAME) else self.node.type.value
+        return "" if self.node.type.shows_in_its_label else self.node.type.value
 
     @property
     def label(self) -> str:
+        if self.node.type is NodeType.DECISION:
+            return on_one_line(" ".join([self.node.label, *_facts(self.node.metadata)]))
         purpose = self.node.metadata.get("purpose") if self.node.type is NodeType.FRAME else None
         return on_one_line(f"{self.node.label}, {purpose}" if purpose else self.node.label)
 
@@ -43,6 +46,15 @@ class TreeLine:
             return f"{self.lead}{self.said[0]}: {self.said[1]}"
         name = " ".join(part for part in (self.kind, self.label) if part)
         return self.lead + "  ".join(part for part in (name, self.status, self.took) if part)
+
+
+def _facts(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """What a decision was made of, in short; what says nothing is left out."""
+    for name, value in metadata.items():
+        if isinstance(value, list) and value:
+            yield f"{name}={','.join(map(str, value))}"
+        elif isinstance(value, str | int | float) and value != "":
+            yield f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def as_tree(graph: Graph, *, full: bool = False) -> str:

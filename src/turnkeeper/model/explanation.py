@@ -1,6 +1,6 @@
 """The inspectable record of one run, failed ones too."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,6 +32,11 @@ class Stage:
     began_us: int
     took_us: int
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether it is something that a step decided, rather than the step; those names are in capitals."""
+        return self.name.isupper()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,29 +85,31 @@ class Explanation:
 
     @property
     def graph(self) -> Graph:
-        """The steps in the order in which they followed each other, and under `hand_off` what the agent told.
+        """The steps in the order in which they followed each other, under each what it decided, and under `hand_off`
+        what the agent told.
 
         It can be drawn whatever the end of the run: every step has a status, and no edge dangles.
         """
         notes = self.notes or Graph()
-        steps = self._step_nodes(_prefix_beside(notes))
+        stages = self._stage_nodes(_prefix_beside(notes))
+        steps = [node for node in stages if node.type is NodeType.STEP]
         flow = [Edge(type=EdgeType.FLOW, source=one.id, target=next.id) for one, next in pairwise(steps)]
         under = next((node for node in reversed(steps) if node.label == HAND_OFF), steps[-1] if steps else None)
         tops = _tops_of(notes) if under is not None else ()
         hung = [Edge(type=EdgeType.CONTAINS, source=under.id, target=top) for top in tops] if under else []
         return Graph(
             root_frame_id=notes.root_frame_id,
-            nodes=(*steps, *notes.nodes),
-            edges=(*flow, *hung, *notes.edges),
+            nodes=(*stages, *notes.nodes),
+            edges=(*flow, *_decided(stages), *hung, *notes.edges),
             left_out=notes.left_out,
         )
 
-    def _step_nodes(self, prefix: str) -> list[Node]:
+    def _stage_nodes(self, prefix: str) -> list[Node]:
         last = self._place_of_its_end()
         return [
             Node(
                 id=f"{prefix}-{place}",
-                type=NodeType.STEP,
+                type=NodeType.DECISION if stage.is_decision else NodeType.STEP,
                 label=stage.name,
                 status=self._status_of_its_end() if place == last else "ok",
                 began_us=stage.began_us,
@@ -170,6 +177,16 @@ def explain_from_feed(
     return Explanation(
         run_id=run.id, session_id=run.session_id, status=status, at=at, stages=stages, error=error, partial=True
     )
+
+
+def _decided(stages: list[Node]) -> Iterator[Edge]:
+    """A decision is told before the step that takes it is over, so it belongs to the step that comes next."""
+    step = None
+    for node in reversed(stages):
+        if node.type is NodeType.STEP:
+            step = node
+        elif step is not None:
+            yield Edge(type=EdgeType.CONTAINS, source=step.id, target=node.id)
 
 
 def _prefix_beside(notes: Graph) -> str:

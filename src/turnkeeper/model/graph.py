@@ -8,6 +8,7 @@ from typing import Any
 
 class NodeType(StrEnum):
     STEP = "step"
+    DECISION = "decision"
     FRAME = "frame"
     SEED = "seed"
     POLICY = "policy"
@@ -19,6 +20,11 @@ class NodeType(StrEnum):
     CANDIDATE = "candidate"
     COMPARISON = "comparison"
     CHALLENGE = "challenge"
+
+    @property
+    def shows_in_its_label(self) -> bool:
+        """Whether one sees by the label what kind of node it is."""
+        return self in (NodeType.STEP, NodeType.DECISION, NodeType.FRAME)
 
 
 class EdgeType(StrEnum):
