@@ -105,6 +105,11 @@ def test_depth_exhausts_nothing(read: Any, text: str) -> None:
         read(text)
 
 
+def test_half_a_character_is_told() -> None:
+    with pytest.raises(DocumentFault, match="half a character"):
+        read_json('{"a": "\\ud83d"}')
+
+
 def test_a_key_twice_is_told_with_both_lines() -> None:
     with pytest.raises(DocumentFault, match="line 1") as told:
         read_yaml("a: 1\nb: 2\na: 3\n")

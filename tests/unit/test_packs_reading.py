@@ -211,6 +211,7 @@ def test_a_common_pattern_is_fine(pattern: str) -> None:
         "((a|b)+)+c",
         "(x+x+)+y",
         "a.*b.*c",
+        "a?b?" * 7 + "c",
     ],
 )
 def test_a_pattern_that_a_message_could_keep_busy_is_refused(pattern: str) -> None:
