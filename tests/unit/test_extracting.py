@@ -119,6 +119,13 @@ def test_a_number_that_nothing_asks_for_goes_nowhere() -> None:
     assert answers("I have 3 questions", form=FORMS["trip"]) == {}
 
 
+def test_a_date_that_could_replace_one_of_two_replaces_neither() -> None:
+    held = {"outbound": "2026-12-01", "return_date": "2026-12-05"}
+
+    assert answers("on 3 December", form=FORMS["trip"], held=held) == {}
+    assert answers("return on 3 December", form=FORMS["trip"], held=held) == {"return_date": "2026-12-03"}
+
+
 def test_a_text_is_taken_only_when_it_was_asked_for_or_named() -> None:
     assert answers("we bring a dog") == {}
     assert answers("we bring a dog", asked="notes") == {"notes": "we bring a dog"}
@@ -127,6 +134,40 @@ def test_a_text_is_taken_only_when_it_was_asked_for_or_named() -> None:
 
 def test_a_text_beside_other_answers_is_what_is_left() -> None:
     assert answers("Ann, 4 people", asked="guest.name") == {"guest.name": "Ann", "party_size": 4}
+
+
+def test_a_value_amidst_the_words_of_a_text_is_part_of_it() -> None:
+    assert answers("cake at 8 sharp on Friday", asked="notes") == {"notes": "cake at 8 sharp on Friday"}
+
+
+def test_a_text_ends_where_something_else_begins() -> None:
+    assert answers("My name is Ann Miller and my phone number is 030 1234567") == {
+        "guest.name": "Ann Miller",
+        "guest.phone": "+49301234567",
+    }
+    assert answers("my name is Ann, 4 people") == {"guest.name": "Ann", "party_size": 4}
+
+
+def test_wrong_is_no_value() -> None:
+    reading = read("the name is wrong", held=FILLED)
+
+    assert reading.answers == ()
+    assert reading.names_field == "guest.name"
+
+
+def test_to_ask_for_something_is_not_to_want_it() -> None:
+    assert answers("do you have a high chair?") == {}
+
+
+def test_one_is_not_always_a_number() -> None:
+    assert answers("one of us is late") == {}
+
+
+def test_a_choice_that_is_a_number_is_taken_only_when_it_was_asked_for() -> None:
+    schema = {"type": "object", "properties": {"floor": {"enum": [1, 2, 3]}}}
+
+    assert answers("I have 2 questions", form=schema) == {}
+    assert answers("2", form=schema, asked="floor") == {"floor": 2}
 
 
 def test_a_yes_or_no_is_never_a_text() -> None:
@@ -182,6 +223,13 @@ def test_an_hour_is_in_the_half_of_the_day_that_is_not_before_the_earliest() -> 
     assert answers("half past seven", asked="time") == {"time": "19:30"}
     assert answers("half past seven", form=early, asked="time") == {"time": "07:30"}
     assert answers("at 3", form=early, asked="time") == {"time": "15:00"}
+
+
+def test_words_of_the_evening_tell_the_half_of_the_day() -> None:
+    early = {"type": "object", "properties": {"time": {"type": "string", "format": "clock-time"}}}
+
+    assert answers("tonight at 8", form=early) == {"time": "20:00"}
+    assert answers("at 8", form=early) == {"time": "08:00"}
 
 
 def test_a_time_with_an_offset_has_that_of_the_time_zone_of_the_pack() -> None:
