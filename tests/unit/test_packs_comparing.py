@@ -115,3 +115,13 @@ def test_what_cannot_be_read_is_compared_by_its_files_alone() -> None:
 
     assert [change.path for change in compared.files] == [MANIFEST]
     assert (compared.changes, compared.level) == ((), None)
+
+
+def test_a_choice_that_is_gone_is_a_major_change() -> None:
+    old = {**BOOKING, SCHEMA: BOOKING[SCHEMA].replace('"bar": ["at the bar"]', '"bar": ["bar"]')}
+    new = {**old, SCHEMA: old[SCHEMA].replace(', "bar"]', "]").replace(', "bar": ["bar"]', "")}
+
+    compared = differences(old, new)
+
+    assert [change.message for change in compared.changes] == ["field BOOK_TABLE.seating lost the choices bar"]
+    assert compared.level == Level.MAJOR

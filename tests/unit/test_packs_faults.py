@@ -435,6 +435,7 @@ KINDS = [
     response('"To {e_mail}?"', "unknown_variable", "Did you mean 'email'", what="an unknown variable"),
     response('"To {email.host}?"', "unknown_variable", "email", what="a field in a text"),
     response('"To {params}?"', "unknown_variable", "params.NAME", what="all params at once"),
+    response('"{missing.x}?"', "unknown_variable", "missing", what="a look inside a variable"),
     response('"To {email?"', "unfit_variable", "doubled", what="a brace left open"),
     response('"To email}?"', "unfit_variable", "doubled", what="a brace too many"),
     response('"To {}?"', "unfit_variable", "Write a name", what="braces around nothing"),

@@ -153,6 +153,25 @@ def test_a_response_may_name_fields_params_and_what_the_turn_knows(text: str) ->
     assert faults == ()
 
 
+def test_two_rules_that_differ_in_case_alone_are_the_same_rule() -> None:
+    rule = "rules: [{{type: CONTAINS, pattern: {word}}}]\n"
+    intents = [f"code: {code}\n{rule.format(word=word)}" for code, word in (("A", "ferry"), ("B", "FERRY"))]
+
+    _, faults = read_pack({**STARTER, "intents/a.yaml": intents[0], "intents/b.yaml": intents[1]})
+
+    assert [(fault.file, fault.code) for fault in faults] == [("intents/b.yaml", "repeated_rule")]
+
+
+def test_a_reset_that_is_handed_to_the_agent_is_warned_about() -> None:
+    reset = "code: RESET_SESSION\nexamples: [anew]\n"
+    response = "- {intent: RESET_SESSION, agent: true}\n"
+
+    _, faults = read_pack({**STARTER, "intents/reset.yaml": reset, "responses/reset.yaml": response})
+
+    assert [fault.code for fault in faults] == ["reset_intent"]
+    assert "handed to the agent" in faults[0].message
+
+
 @pytest.mark.parametrize("code", ["RESET", "RESET_SESSION", "RESTART", "START_OVER", "CLEAR_CONVERSATION"])
 def test_a_reset_by_its_name(code: str) -> None:
     assert looks_like_reset(code)
