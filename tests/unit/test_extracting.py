@@ -262,6 +262,10 @@ def test_a_no_with_a_value_is_a_correction_and_no_refusal() -> None:
     assert reading.is_correction
 
 
+def test_while_a_summary_is_confirmed_a_yes_answers_that_and_no_field() -> None:
+    assert read("yes", held=FILLED, asked="high_chair", confirming=True) == Reading(wish=Wish.YES)
+
+
 def test_what_is_taken_back_finds_its_field_by_the_value_that_it_holds() -> None:
     trip = FORMS["trip"]
 

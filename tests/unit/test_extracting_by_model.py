@@ -94,6 +94,12 @@ async def test_a_reply_that_cannot_be_read_is_no_answer_and_says_why(text: str) 
     assert await ask(OneReply(text)) == ModelReading(reason="model_answer_unreadable")
 
 
+async def test_a_reply_that_is_too_long_is_not_looked_at() -> None:
+    reply = json.dumps({"fields": {"party_size": 2}, "remark": "x" * 60_000})
+
+    assert await ask(OneReply(reply)) == ModelReading(reason="model_answer_unreadable")
+
+
 async def test_a_fence_around_the_reply_is_no_fault() -> None:
     reading = await ask(OneReply('```json\n{"fields": {"party_size": 2}}\n```'))
 
