@@ -41,6 +41,7 @@ class Hold:
     has_begun: bool = False
     was_done: bool = False
     said_no: bool = False
+    has_collected: bool = False
 
     # --- where the session stands
 
@@ -129,6 +130,7 @@ class Hold:
         wish = None
         if schema is not None:
             self.note(Stage.SCHEMA_EXTRACTION_START, {"intent": intent.code, "state": self.dialogue.state})
+            self.has_collected = True
             result = put(schema, self.dialogue.context, answers)
             self.refused = result.refused
             self.was_understood = bool(result.kept or result.cleared or self.reading.wish)
@@ -158,8 +160,7 @@ class Hold:
         if missing and before is None:
             self.note(Stage.INTENT_LOCK_SET, {"intent": self.dialogue.intent, "missing": list(missing)})
         if not missing and before is not None:
-            absent = self.schema is None
-            self.release(ReleaseReason.SCHEMA_ABSENT if absent else ReleaseReason.SCHEMA_COMPLETE)
+            self.release(ReleaseReason.SCHEMA_COMPLETE if self.has_collected else ReleaseReason.SCHEMA_ABSENT)
         taken_at = before.taken_at if before else at
         lock = IntentLock(intent=self.dialogue.intent, missing=missing, taken_at=taken_at) if missing else None
         self.dialogue = replace(self.dialogue, lock=lock)
