@@ -394,6 +394,22 @@ async def test_point_3_a_run_that_asks_after_its_reset_does_not_reset_again_when
     assert (await keeper.session(first.session_id)).epoch.number == 2
 
 
+async def test_point_3_a_run_that_asks_after_its_reset_goes_on_with_what_was_kept_since(keeper: Turnkeeper) -> None:
+    @keeper.agent("curious")
+    async def curious(turn: Any) -> str:
+        turn.state["said"] = [*turn.state.get("said", []), turn.text]
+        answer = await turn.ask("How many?") if "table" in turn.text else "none"
+        return f"{answer} of {turn.state['said']}"
+
+    first = await keeper.chat("hello", agent="curious")
+    asked = await keeper.chat("a table", session_id=first.session_id, reset=True)
+    await keeper.chat("meanwhile", session_id=first.session_id)
+
+    answered = await keeper.chat("four", session_id=first.session_id, answers=asked.run_id)
+
+    assert answered.text == "four of ['meanwhile', 'a table']"
+
+
 async def test_point_8_a_question_is_asked_so_often_and_then_no_more(talk: Talk) -> None:
     await talk.say("book a voucher")
     again = await talk.say("qwertz")

@@ -41,9 +41,9 @@ class Reset:
             epoch = conversation.session.epoch.number
             said = {"trigger": trigger, "epoch": epoch, **about, "cleared": order.cleared}
             draft.trace.note(Stage.CONVERSATION_RESET, said)
-        return replace(
-            draft, conversation=conversation, state={}, dialogue=conversation.session.dialogue, has_reset=True
-        )
+        # A run that asked after its reset goes on with what others have said since, and takes nothing of it away.
+        state, dialogue = conversation.state, conversation.session.dialogue
+        return replace(draft, conversation=conversation, state=state, dialogue=dialogue, has_reset=True)
 
     async def ended(self, draft: TurnDraft) -> TurnDraft:
         """Nothing else was asked for: say so, and ask nobody."""
