@@ -23,7 +23,7 @@ from tests.contract.builders import (
 from turnkeeper.errors import PackImmutable, PackNotFound
 from turnkeeper.model.dialogue import Clarification, Dialogue, Form, IntentLock, Option
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import KnowledgeBaseId, TenantId, UserId
+from turnkeeper.model.ids import KnowledgeBaseId, RunId, TenantId, UserId
 from turnkeeper.model.pack import PackOverride, PackPin, PushedPack
 from turnkeeper.model.session import SettingsChange
 from turnkeeper.ports.store import Store
@@ -208,8 +208,8 @@ async def test_a_run_that_has_reset_its_session_is_known_to_have_done_so(store: 
     await reset(store, session, lease)
 
     assert await store.runs.has_reset(run)
-    assert await store.runs.has_reset(replace(run, id=run.id + "x", retry_of=run.id))
-    assert not await store.runs.has_reset(replace(run, id=run.id + "x"))
+    assert await store.runs.has_reset(replace(run, id=RunId("run_another"), retry_of=run.id))
+    assert not await store.runs.has_reset(replace(run, id=RunId("run_another")))
 
 
 async def test_an_interrupted_turn_changes_no_intent(store: Store) -> None:

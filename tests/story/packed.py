@@ -72,7 +72,7 @@ BUY_VOUCHER = {
 }
 
 
-def desk(version: str = "1.0.0", config: Mapping[str, Any] | None = None, **files: str) -> dict[str, str]:
+def desk(version: str = "1.0.0", config: Any = None, **files: str) -> dict[str, str]:
     """The files of the pack; `config` is what it says, and other files may take the place of its own."""
     return {
         "pack.yaml": PACK.replace("1.0.0", version).replace("{}", json.dumps(config or {})),

@@ -470,3 +470,25 @@ async def test_a_message_that_only_sounds_like_a_reset_is_asked_about_and_loses_
     assert asked.text == "Did you mean Begin again?"
     assert kept.params == {"city": "Narva"}
     assert told_by(done, RESET)["matched"] == "RESET_SESSION"
+
+
+async def test_a_field_that_is_taken_back_is_not_filled_again_from_params(talk: Talk) -> None:
+    await talk.say("I want to book a table", params={"note": "by the window", "day": "friday"})
+
+    cleared = await talk.say("clear the note")
+    done = await talk.say("4")
+
+    held = await talk.held()
+    assert cleared.intent is not None
+    assert cleared.intent["missing"] == ["party_size"]
+    assert done.text == "Booked for 4 on friday."
+    assert (held.context, held.params) == ({"party_size": 4, "day": "friday"}, {"day": "friday"})
+
+
+async def test_coming_back_to_a_form_says_so(talk: Talk) -> None:
+    await talk.say("I want to book a table for 4 people")
+    await talk.say("switch to a voucher")
+
+    back = await talk.say("switch to book a table")
+
+    assert back.text.startswith("Book a table: let's go on.")

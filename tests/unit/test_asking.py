@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.forms import BOOKING, FILLED, FORMS, forms_with_values
 from turnkeeper.intent.asking import Asked, confirmation_for, question_about, question_for, what_to_change
 from turnkeeper.intent.collecting import Answer, progress, put
-from turnkeeper.intent.rendering import ResponseMalformed, render, variables_in
+from turnkeeper.intent.rendering import render, variables_of
 
 
 def ask(
@@ -191,19 +191,18 @@ def test_what_is_filled_in_is_not_filled_again() -> None:
 
 
 def test_the_names_of_a_response_can_be_listed_with_their_places() -> None:
-    named = [(each.name, each.position) for each in variables_in("Hi {guest.name}, {{no}} {date}")]
+    named = [(each.path, each.at) for each in variables_of("Hi {guest.name}, {{no}} {date}")]
 
-    assert named == [("guest.name", 3), ("date", 24)]
+    assert named == [(("guest", "name"), 3), (("date",), 24)]
 
 
 @pytest.mark.parametrize(
-    ("text", "position"), [("a {date", 2), ("date} b", 4), ("{date!r}", 0), ("{}", 0), ("x {a b}", 2), ("{{date}", 6)]
+    ("text", "at"), [("a {date", 2), ("date} b", 4), ("{date!r}", 0), ("{}", 0), ("x {a b}", 2), ("{{date}", 6)]
 )
-def test_braces_that_are_wrong_are_named_with_their_place(text: str, position: int) -> None:
-    with pytest.raises(ResponseMalformed) as refused:
-        variables_in(text)
+def test_braces_that_are_wrong_have_no_name_but_a_place(text: str, at: int) -> None:
+    (wrong,) = variables_of(text)
 
-    assert refused.value.position == position
+    assert (wrong.path, wrong.at) == ((), at)
 
 
 @given(st.text(alphabet="{}ab.[]!: "))

@@ -28,6 +28,7 @@ def question_for(
     intent_name: str,
     just_started: bool,
     was_understood: bool,
+    has_waited: bool = False,
     locale: str | None = None,
 ) -> Asked:
     """Asks for the field whose answer was just refused, else for the first that is missing. There must be one."""
@@ -35,7 +36,8 @@ def question_for(
     again = next((fault.field for fault in refused if fault.field in state.missing), None)
     field = form.field(again or state.missing[0])
     assert field is not None, "only fields of the form are missing"
-    said = [_filled(words.asking.started, intent=intent_name)] if just_started and intent_name else []
+    opening = words.asking.resumed if has_waited else words.asking.started
+    said = [_filled(opening, intent=intent_name)] if just_started and intent_name else []
     faults = _all_told(form, refused, words)
     unclear = not was_understood and not faults and not just_started
     said += [*faults, *([words.asking.not_understood] if unclear else [])]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from turnkeeper.intent.asking import confirmation_for, question_for, what_to_change
+from turnkeeper.intent.asking import confirmation_for, question_about, question_for, what_to_change
 from turnkeeper.intent.collecting import Answer, FieldFault, Progress, progress, put, seeded
 from turnkeeper.intent.extracting import Reading, Wish, read_answers
 from turnkeeper.intent.holding import Holding, ReleaseReason
@@ -39,6 +39,7 @@ class Hold:
     refused: tuple[FieldFault, ...] = ()
     was_understood: bool = True
     has_begun: bool = False
+    has_waited: bool = False
     was_done: bool = False
     said_no: bool = False
     has_collected: bool = False
@@ -74,8 +75,9 @@ class Hold:
         is_confirmed = is_confirming(self.pack, self.dialogue)
         self.reading = self.read(self.text)
         complete = self.progress.complete
-        answers_it = (is_confirmed and self.reading.wish is not None) or (
-            self.reading.is_correction and bool(self.reading.answers)
+        reading = self.reading
+        answers_it = (is_confirmed and reading.wish is not None) or (
+            reading.is_correction and bool(reading.answers or reading.names_field)
         )
         return Holding(
             is_locked=self.dialogue.lock is not None,
@@ -95,6 +97,7 @@ class Hold:
         assert intent is not None, "only intents of the pack are accepted"
         left = self.dialogue
         self.dialogue = replace(entered(self.pack, left, intent, state), clarification=None)
+        self.has_waited = code in left.forms and bool(self.dialogue.context)
         self.has_begun = self.dialogue.intent != left.intent or self.was_done
         if left.lock is not None and self.dialogue.lock is None:
             self.note(Stage.INTENT_LOCK_RELEASED, {"reason": ReleaseReason.INTENT_SWITCHED, "intent": left.intent})
@@ -122,7 +125,7 @@ class Hold:
             locale=self.locale,
         )
 
-    def collect(self, answers: Sequence[Answer], params: Mapping[str, Any]) -> None:
+    def collect(self, answers: Sequence[Answer]) -> None:
         """Put what was read, and what params of the same names say, into the form; then go as far as that leads."""
         schema, intent = self.schema, self.intent
         if intent is None or self.was_done:
@@ -134,8 +137,10 @@ class Hold:
             result = put(schema, self.dialogue.context, answers)
             self.refused = result.refused
             self.was_understood = bool(result.kept or result.cleared or self.reading.wish)
-            fields = seeded(schema, result.fields, params)
-            self.dialogue = replace(self.dialogue, context=fields)
+            # What was taken back is not put in again, neither now nor later.
+            kept = {name: value for name, value in self.dialogue.params.items() if name not in result.cleared}
+            fields = seeded(schema, result.fields, kept)
+            self.dialogue = replace(self.dialogue, context=fields, params=kept)
             wish = None if result.kept or result.cleared else self.reading.wish
         self.said_no = wish is Wish.NO and is_confirming(self.pack, self.dialogue)
         self.dialogue = advanced(self.pack, intent, self.dialogue, wish)
@@ -184,7 +189,10 @@ class Hold:
         if schema is None or intent is None or self.was_done:
             self.dialogue = replace(self.dialogue, asked=None)
             return None
-        state = self.progress
+        state, about = self.progress, self.reading.names_field
+        if about is not None:
+            self.dialogue = replace(self.dialogue, asked=about)
+            return question_about(schema, about, locale=self.locale).text
         if not state.complete:
             asked = question_for(
                 schema,
@@ -193,14 +201,21 @@ class Hold:
                 intent_name=intent.name,
                 just_started=self.has_begun,
                 was_understood=self.was_understood,
+                has_waited=self.has_waited,
+                locale=self.locale,
             )
             self.dialogue = replace(self.dialogue, asked=asked.field)
             return asked.text
+        return self._question_when_complete(schema, intent)
+
+    def _question_when_complete(self, schema: JsonSchema, intent: Intent) -> str | None:
+        """What to change, after a no; else whether to go on, where a state waits for a yes."""
+        held = self.dialogue.context
         self.dialogue = replace(self.dialogue, asked=None)
         if self.said_no:
-            return what_to_change(schema, self.dialogue.context, intent_name=intent.name)
+            return what_to_change(schema, held, intent_name=intent.name, locale=self.locale)
         if is_confirming(self.pack, self.dialogue):
-            return confirmation_for(schema, self.dialogue.context, intent_name=intent.name)
+            return confirmation_for(schema, held, intent_name=intent.name, refused=self.refused, locale=self.locale)
         return None
 
     def _response(self) -> Response | None:
@@ -209,7 +224,8 @@ class Hold:
         if self.was_done:
             code, state = UNKNOWN, UNKNOWN
         response = self.pack.response(code, state, self.locale)
-        if self.said_no and response is not None and response.text is not None:
+        asks_what_to_change = self.said_no or self.reading.names_field is not None
+        if asks_what_to_change and response is not None and response.text is not None:
             return None
         return response
 

@@ -91,6 +91,7 @@ class Asking(_Part, frozen=True, rename={"either": "or", "also": "and"}):
     lists: tuple[str, ...]
     list_choices: tuple[str, ...]
     started: str
+    resumed: str
     not_understood: str
     from_choices: str
     example: str

@@ -15,18 +15,13 @@ _NAME = re.compile(r"\w[\w-]*(?:\.\w[\w-]*)*")
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
-class ResponseMalformed(ValueError):
-    """A brace that is not closed, or something in braces that is no name. `position` counts characters from 0."""
-
-    def __init__(self, problem: str, position: int) -> None:
-        super().__init__(problem)
-        self.position = position
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    name: str
-    position: int
+    """`path` holds the names between the dots; it is empty where the braces hold nothing that can be a name."""
+
+    written: str
+    path: tuple[str, ...]
+    at: int
 
 
 def render(text: str, *, fields: Mapping[str, Any], variables: Mapping[str, Any]) -> str:
@@ -37,9 +32,13 @@ def render(text: str, *, fields: Mapping[str, Any], variables: Mapping[str, Any]
     return _PIECE.sub(lambda piece: _filled(piece, fields, variables), text)
 
 
-def variables_in(text: str) -> Sequence[Variable]:
-    """The names in a response, in their order. Raises ResponseMalformed for the first brace that is wrong."""
-    return tuple(_variables(text))
+def variables_of(text: str) -> Iterator[Variable]:
+    """Every brace that is not doubled, in the order of the text."""
+    for piece in _PIECE.finditer(text):
+        if piece[0] not in ("{{", "}}"):
+            name = (piece[1] or "").strip()
+            path = tuple(name.split(".")) if _NAME.fullmatch(name) else ()
+            yield Variable(written=piece[0], path=path, at=piece.start())
 
 
 def as_words(value: Any, language: Language | None = None) -> str:
@@ -76,25 +75,6 @@ def _filled(piece: re.Match[str], fields: Mapping[str, Any], variables: Mapping[
     if not _NAME.fullmatch(name):
         return piece[0]
     return as_words(value_at(variables if name.split(".")[0] in variables else fields, name))
-
-
-def _variables(text: str) -> Iterator[Variable]:
-    for piece in _PIECE.finditer(text):
-        if piece[0] in ("{{", "}}"):
-            continue
-        if piece[0] in ("{", "}"):
-            raise ResponseMalformed(
-                f"The brace {piece[0]} has no partner: write {piece[0] * 2} for a brace that is to be seen.",
-                piece.start(),
-            )
-        name = piece[1].strip()
-        if not _NAME.fullmatch(name):
-            raise ResponseMalformed(
-                f"{{{piece[1]}}} is no name: write a field such as {{date}} or {{guest.name}}, without brackets, "
-                "colons or exclamation marks.",
-                piece.start(),
-            )
-        yield Variable(name, piece.start())
 
 
 def _joined(words: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from turnkeeper.intent.rendering import Variable, variables_of
 from turnkeeper.model.control import VARIABLES
 from turnkeeper.model.pack import ANY, UNKNOWN, Intent
 from turnkeeper.packs.faults import PackFaultCode, meant_instead, shown
@@ -9,7 +10,6 @@ from turnkeeper.packs.intents import WrittenIntent
 from turnkeeper.packs.parts import Part
 from turnkeeper.packs.responses import WrittenResponse
 from turnkeeper.packs.schemas import WrittenSchema
-from turnkeeper.packs.variables import Variable, variables_of
 from turnkeeper.packs.written import WrittenPack
 
 

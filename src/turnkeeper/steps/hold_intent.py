@@ -198,7 +198,7 @@ class HoldIntent:
         answers = hold.reading.answers
         if not answers and hold.reading.wish is None:
             answers = await self._asked_of_model(hold, draft, budget)
-        hold.collect(answers, hold.dialogue.params)
+        hold.collect(answers)
 
     async def _asked_of_model(self, hold: "Hold", draft: TurnDraft, budget: Budget) -> "tuple[Answer, ...]":
         if self.model is None or hold.schema is None or hold.was_done:

@@ -45,6 +45,7 @@ _decode_preferences = msgspec.json.Decoder(Preferences).decode
 _decode_mounts = msgspec.json.Decoder(tuple[Mount, ...]).decode
 _decode_packs = msgspec.json.Decoder(tuple[PackPin, ...]).decode
 _decode_dialogue = msgspec.json.Decoder(Dialogue).decode
+_NO_DIALOGUE = Dialogue()
 _decode_any = msgspec.json.Decoder().decode
 
 
@@ -161,7 +162,7 @@ def session_of(row: Row) -> Session:
         mounts=_decode_mounts(row["mounts"]) if row["mounts"] != "[]" else (),
         from_session_id=row["from_session_id"],
         packs=_decode_packs(row["packs"]) if row["packs"] != "[]" else (),
-        dialogue=_decode_dialogue(row["dialogue"]) if row["dialogue"] != "{}" else Dialogue(),
+        dialogue=_decode_dialogue(row["dialogue"]) if row["dialogue"] != "{}" else _NO_DIALOGUE,
     )
 
 
