@@ -8,7 +8,7 @@ import pytest
 
 from turnkeeper.intent.holding import Course, Decision, Holding, ReleaseReason, decide
 from turnkeeper.intent.signals import ForceSignal, Signal
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 
 SWITCH = ForceSignal(signal=Signal.SWITCH_PHRASE, value="switch to")
 
@@ -155,8 +155,8 @@ def test_switching_sticky_off_changes_the_stage_of_a_locked_form_and_nothing_els
     off = decide(holding(locked=True, collecting=True, sticky=False))
 
     assert (on.course.stage, off.course.stage) == (
-        Stage.INTENT_RESOLVE_SKIPPED_STICKY_INTENT,
-        Stage.INTENT_RESOLVE_SKIPPED_SCHEMA_COLLECTION,
+        StageName.INTENT_RESOLVE_SKIPPED_STICKY_INTENT,
+        StageName.INTENT_RESOLVE_SKIPPED_SCHEMA_COLLECTION,
     )
     assert (on.release, off.release) == (None, None)
 

@@ -16,7 +16,7 @@ from turnkeeper.intent.walking import advanced, is_confirming, is_done, schema_a
 from turnkeeper.model.dialogue import Clarification, Dialogue, IntentLock, IntentView
 from turnkeeper.model.pack import UNKNOWN, Intent, JsonSchema, Pack, Response
 from turnkeeper.model.pack_config import PackConfig
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 
 Note = Callable[[str, Mapping[str, Any]], None]
 NOTHING = Progress()
@@ -100,7 +100,7 @@ class Hold:
         self.has_waited = code in left.forms and bool(self.dialogue.context)
         self.has_begun = self.dialogue.intent != left.intent or self.was_done
         if left.lock is not None and self.dialogue.lock is None:
-            self.note(Stage.INTENT_LOCK_RELEASED, {"reason": ReleaseReason.INTENT_SWITCHED, "intent": left.intent})
+            self.note(StageName.INTENT_LOCK_RELEASED, {"reason": ReleaseReason.INTENT_SWITCHED, "intent": left.intent})
         if self.has_begun:
             self.was_done = False
 
@@ -108,7 +108,7 @@ class Hold:
         self.dialogue = replace(self.dialogue, clarification=clarification)
 
     def release(self, reason: ReleaseReason) -> None:
-        self.note(Stage.INTENT_LOCK_RELEASED, {"reason": reason, "intent": self.dialogue.intent})
+        self.note(StageName.INTENT_LOCK_RELEASED, {"reason": reason, "intent": self.dialogue.intent})
         self.dialogue = replace(self.dialogue, lock=None)
 
     def read(self, text: str) -> Reading:
@@ -132,7 +132,7 @@ class Hold:
             return
         wish = None
         if schema is not None:
-            self.note(Stage.SCHEMA_EXTRACTION_START, {"intent": intent.code, "state": self.dialogue.state})
+            self.note(StageName.SCHEMA_EXTRACTION_START, {"intent": intent.code, "state": self.dialogue.state})
             self.has_collected = True
             result = put(schema, self.dialogue.context, answers)
             self.refused = result.refused
@@ -157,13 +157,13 @@ class Hold:
             "missing": list(state.missing),
             "refused": [fault.field for fault in self.refused],
         }
-        self.note(Stage.SCHEMA_STATUS, told)
+        self.note(StageName.SCHEMA_STATUS, told)
 
     def lock(self, at: datetime) -> None:
         """Hold the session here while a field is missing, and let go of it as soon as none is."""
         before, missing = self.dialogue.lock, self.progress.missing
         if missing and before is None:
-            self.note(Stage.INTENT_LOCK_SET, {"intent": self.dialogue.intent, "missing": list(missing)})
+            self.note(StageName.INTENT_LOCK_SET, {"intent": self.dialogue.intent, "missing": list(missing)})
         if not missing and before is not None:
             self.release(ReleaseReason.SCHEMA_COMPLETE if self.has_collected else ReleaseReason.SCHEMA_ABSENT)
         taken_at = before.taken_at if before else at

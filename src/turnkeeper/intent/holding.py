@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from turnkeeper.intent.signals import ForceSignal
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +47,16 @@ class Course(StrEnum):
         return self in (Course.RESOLVE, Course.RESOLVE_FORCED)
 
     @property
-    def stage(self) -> Stage | None:
+    def stage(self) -> StageName | None:
         """What is told beside INTENT_RESOLVE_START, which every turn tells."""
         return _STAGES.get(self)
 
 
 _STAGES = {
-    Course.RESOLVE_FORCED: Stage.INTENT_RESOLVE_FORCED,
-    Course.SKIP_STICKY: Stage.INTENT_RESOLVE_SKIPPED_STICKY_INTENT,
-    Course.SKIP_COLLECTION: Stage.INTENT_RESOLVE_SKIPPED_SCHEMA_COLLECTION,
-    Course.SKIP_POLICY: Stage.INTENT_RESOLVE_SKIPPED_POLICY,
+    Course.RESOLVE_FORCED: StageName.INTENT_RESOLVE_FORCED,
+    Course.SKIP_STICKY: StageName.INTENT_RESOLVE_SKIPPED_STICKY_INTENT,
+    Course.SKIP_COLLECTION: StageName.INTENT_RESOLVE_SKIPPED_SCHEMA_COLLECTION,
+    Course.SKIP_POLICY: StageName.INTENT_RESOLVE_SKIPPED_POLICY,
 }
 
 

@@ -14,7 +14,7 @@ from turnkeeper.intent.scoring import score
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.pack_config import PackConfig, ResolverChoice
 from turnkeeper.model.resolution import Judgement, Resolution, ResolvedBy, ResolveInput, Verdict
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 from turnkeeper.ports.chat_model import ChatModel
 
 Note = Callable[[str, Mapping[str, Any]], None]
@@ -59,16 +59,16 @@ class _Bench:
     async def by_model(self, model: ChatModel | None, budget: Budget, deadline: datetime) -> Judgement | None:
         if model is None or not self.asked.intents:
             reason = "no_model" if model is None else "no_intents"
-            self.note(Stage.INTENT_AGENT_SKIPPED, {"reason": reason})
+            self.note(StageName.INTENT_AGENT_SKIPPED, {"reason": reason})
             return None
         answer = await ask_model(self.asked, model=model, budget=budget, deadline=deadline)
         if answer.resolution is None:
-            stage = Stage.INTENT_AGENT_REJECTED if answer.was_asked else Stage.INTENT_AGENT_SKIPPED
+            stage = StageName.INTENT_AGENT_REJECTED if answer.was_asked else StageName.INTENT_AGENT_SKIPPED
             self.note(stage, {"reason": answer.reason})
             return None
         judgement = self._judge(answer.resolution)
         if judgement.reason == Reason.CLARIFICATION_SUPPRESSED:
-            self.note(Stage.INTENT_AGENT_CLARIFICATION_SUPPRESSED_SCHEMA_FLOW, {"intent": judgement.intent})
+            self.note(StageName.INTENT_AGENT_CLARIFICATION_SUPPRESSED_SCHEMA_FLOW, {"intent": judgement.intent})
         self.note(_of_model(judgement), _told(judgement))
         return judgement
 
@@ -88,23 +88,23 @@ class _Bench:
 
 
 _OF_RULES = {
-    Verdict.ACCEPTED: Stage.INTENT_CLASSIFICATION_MATCHED,
-    Verdict.UNCLEAR: Stage.INTENT_CLASSIFIER_COLLISION,
-    Verdict.REJECTED: Stage.INTENT_CLASSIFIER_NO_MATCH,
+    Verdict.ACCEPTED: StageName.INTENT_CLASSIFICATION_MATCHED,
+    Verdict.UNCLEAR: StageName.INTENT_CLASSIFIER_COLLISION,
+    Verdict.REJECTED: StageName.INTENT_CLASSIFIER_NO_MATCH,
 }
 _RESOLVED = {
-    ResolvedBy.CLASSIFIER: Stage.INTENT_RESOLVED_BY_CLASSIFIER,
-    ResolvedBy.AGENT: Stage.INTENT_RESOLVED_BY_AGENT,
+    ResolvedBy.CLASSIFIER: StageName.INTENT_RESOLVED_BY_CLASSIFIER,
+    ResolvedBy.AGENT: StageName.INTENT_RESOLVED_BY_AGENT,
 }
 
 
-def _of_model(judgement: Judgement) -> Stage:
+def _of_model(judgement: Judgement) -> StageName:
     if judgement.verdict is Verdict.ACCEPTED:
-        return Stage.INTENT_AGENT_ACCEPTED
+        return StageName.INTENT_AGENT_ACCEPTED
     if judgement.verdict is Verdict.REJECTED:
-        return Stage.INTENT_AGENT_REJECTED
+        return StageName.INTENT_AGENT_REJECTED
     is_collision = judgement.reason == Reason.COLLISION
-    return Stage.INTENT_AGENT_COLLISION if is_collision else Stage.INTENT_AGENT_NEEDS_CLARIFICATION
+    return StageName.INTENT_AGENT_COLLISION if is_collision else StageName.INTENT_AGENT_NEEDS_CLARIFICATION
 
 
 def _told(judgement: Judgement) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ The page has no names for what happens to locks, forced resolution and clarifica
 from enum import StrEnum
 
 
-class Stage(StrEnum):
+class StageName(StrEnum):
     CONVERSATION_RESET = "CONVERSATION_RESET"
 
     INTENT_RESOLVE_START = "INTENT_RESOLVE_START"

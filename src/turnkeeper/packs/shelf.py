@@ -57,20 +57,23 @@ class PackShelf:
         if pushed.hash != pin.hash:
             raise PackVersionMismatch(SessionId(""), pinned=f"{pin.ref} ({pin.hash[:12]})", requested=pin.ref)
         # In a thread: a large pack takes a while to read, and nobody else should wait for it.
-        self._at_hand[place] = (await asyncio.to_thread(readable, pushed), pushed)
+        self._at_hand[place] = (await asyncio.to_thread(ready, pushed), pushed)
         taken = self._at_hand[place]
         if len(self._at_hand) > MOST_AT_HAND:
             self._at_hand.popitem(last=False)
         return taken
 
 
-def readable(pushed: PushedPack) -> Pack:
-    # Reading YAML is for those who have packs; without them its libraries are never loaded.
+def ready(pushed: PushedPack) -> Pack:
+    """The pack, read and warm: the first message that meets it waits for nothing but its own answer."""
+    # For those who have packs; without them these libraries are never loaded.
+    from turnkeeper.intent.warming import warm_up
     from turnkeeper.packs.reading import read_pack
 
     pack, faults = read_pack(pushed.files)
     if pack is None:
         raise PackInvalid([fault.as_detail() for fault in faults])
+    warm_up(pack)
     return pack
 
 

@@ -16,7 +16,7 @@ from turnkeeper.model.control import with_clean_names, without_control
 from turnkeeper.model.dialogue import Clarification
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.resolution import Judgement, ResolveInput, Verdict
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
@@ -90,7 +90,7 @@ class HoldIntent:
         before = hold.dialogue
         lock = before.lock
         hold.note(
-            Stage.INTENT_RESOLVE_START,
+            StageName.INTENT_RESOLVE_START,
             {
                 "previous_intent": before.intent,
                 "previous_state": before.state,
@@ -108,13 +108,13 @@ class HoldIntent:
             hold.note(decision.course.stage, _told(hold, decision.course))
             return None
         if signal is not None:
-            hold.note(Stage.INTENT_RESOLVE_FORCED, {"signal": signal.signal, "value": signal.value})
+            hold.note(StageName.INTENT_RESOLVE_FORCED, {"signal": signal.signal, "value": signal.value})
         return await self._resolve(hold, draft, budget)
 
     def _expire_question(self, hold: "Hold") -> None:
         asked = hold.dialogue.clarification
         if asked is not None and asked.is_over(hold.turn, turns=hold.config.clarification_turns):
-            hold.note(Stage.CLARIFICATION_EXPIRED, {"asked_at_turn": asked.turn, "attempts": asked.attempts})
+            hold.note(StageName.CLARIFICATION_EXPIRED, {"asked_at_turn": asked.turn, "attempts": asked.attempts})
             hold.clarify(None)
 
     async def _resolve(self, hold: "Hold", draft: TurnDraft, budget: Budget) -> str | None:
@@ -123,10 +123,10 @@ class HoldIntent:
         asked = hold.dialogue.clarification
         chosen = answered(asked, hold.text, hold.allowed) if asked else None
         if asked is not None and chosen is not None:
-            hold.note(Stage.CLARIFICATION_ANSWERED, {"chosen": None if chosen == NEITHER else chosen})
+            hold.note(StageName.CLARIFICATION_ANSWERED, {"chosen": None if chosen == NEITHER else chosen})
             hold.clarify(None)
             if chosen == NEITHER:
-                hold.note(Stage.INTENT_RESOLVE_NO_CHANGE, {"intent": hold.dialogue.intent})
+                hold.note(StageName.INTENT_RESOLVE_NO_CHANGE, {"intent": hold.dialogue.intent})
                 return None
             hold.text = asked.text or hold.text
             judgement = Judgement(verdict=Verdict.ACCEPTED, intent=chosen, confidence=1.0)
@@ -169,7 +169,7 @@ class HoldIntent:
         question = self._asked_next(hold, judgement)
         if question is not None:
             options = [option.code for option in question.options]
-            hold.note(Stage.CLARIFICATION_ASKED, {"attempts": question.attempts, "options": options})
+            hold.note(StageName.CLARIFICATION_ASKED, {"attempts": question.attempts, "options": options})
         hold.clarify(question)
         return None
 
@@ -179,7 +179,7 @@ class HoldIntent:
 
         asked, most = hold.dialogue.clarification, hold.config.clarification_attempts
         if judgement.verdict is not Verdict.UNCLEAR:
-            hold.note(Stage.INTENT_RESOLVE_NO_CHANGE, {"intent": hold.dialogue.intent, "reason": judgement.reason})
+            hold.note(StageName.INTENT_RESOLVE_NO_CHANGE, {"intent": hold.dialogue.intent, "reason": judgement.reason})
             return again(asked, turn=hold.turn, attempts=most) if asked else None
         if asked is not None and asked.attempts >= most:
             return None
@@ -217,7 +217,7 @@ class HoldIntent:
             now=hold.now,
         )
         told = {"fields": [answer.field for answer in reading.answers], "reason": reading.reason}
-        hold.note(Stage.SCHEMA_EXTRACTION_LLM_OUTPUT, told)
+        hold.note(StageName.SCHEMA_EXTRACTION_LLM_OUTPUT, told)
         return reading.answers
 
 

@@ -9,7 +9,7 @@ from turnkeeper.model.control import is_reset_command, with_clean_names, without
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.run import RunInput
 from turnkeeper.model.session import Conversation, Custody
-from turnkeeper.model.stages import Stage
+from turnkeeper.model.stages import StageName
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.custodian import Custodian, ResetOrder
 from turnkeeper.steps.draft import TurnDraft
@@ -40,7 +40,7 @@ class Reset:
         if conversation is not before:
             epoch = conversation.session.epoch.number
             said = {"trigger": trigger, "epoch": epoch, **about, "cleared": order.cleared}
-            draft.trace.note(Stage.CONVERSATION_RESET, said)
+            draft.trace.note(StageName.CONVERSATION_RESET, said)
         # A run that asked after its reset goes on with what others have said since, and takes nothing of it away.
         state, dialogue = conversation.state, conversation.session.dialogue
         return replace(draft, conversation=conversation, state=state, dialogue=dialogue, has_reset=True)
