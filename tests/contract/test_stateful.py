@@ -35,9 +35,11 @@ from tests.contract.builders import (
 from tests.scale import rounds
 from turnkeeper.errors import LeaseLost, SessionMoved
 from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.dialogue import Clarification, Dialogue, Form, IntentLock, Option
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import RunId, Subject, TenantId, UnitId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.run import Finish, Run, RunStatus
 from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.model.turn import Turn
@@ -53,6 +55,41 @@ yes_or_no = strategies.booleans()
 ends = strategies.sampled_from([RunStatus.FAILED, RunStatus.CANCELLED, RunStatus.TIMED_OUT])
 fates = strategies.sampled_from([None, *UnitStatus])
 ways = strategies.sampled_from([DoubleText.ROLLBACK, DoubleText.INTERRUPT, DoubleText.MERGE])
+
+texts = strategies.text(strategies.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+values = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.integers(-(2**53), 2**53) | texts,
+    lambda inner: strategies.lists(inner, max_size=2) | strategies.dictionaries(texts, inner, max_size=2),
+    max_leaves=3,
+)
+fields = strategies.dictionaries(strategies.sampled_from(["day", "guest", "für", ""]), values, max_size=3)
+locks = strategies.lists(strategies.sampled_from(["day", "guest"]), min_size=1, unique=True).map(
+    lambda missing: IntentLock(intent="BOOK", missing=tuple(missing), taken_at=NOON)
+)
+questions = strategies.builds(
+    Clarification,
+    question=strategies.just("Which one?"),
+    reason=strategies.just("collision"),
+    options=strategies.sampled_from([(), (Option(code="A", label="ä"),)]),
+    turn=strategies.integers(1, 9),
+    text=texts,
+)
+dialogues = strategies.builds(
+    Dialogue,
+    intent=strategies.just("BOOK"),
+    state=strategies.sampled_from(["DETAILS", "DONE"]),
+    context=fields,
+    params=fields,
+    forms=strategies.dictionaries(
+        strategies.just("VOUCHER"), strategies.builds(Form, state=strategies.just("DETAILS"), fields=fields)
+    ),
+    asked=strategies.sampled_from([None, "day"]),
+    lock=strategies.none() | locks,
+    clarification=strategies.none() | questions,
+)
+pins = strategies.sampled_from(
+    [(), (PackPin(id="booking", version="1.0.0", hash="abc"),), (PackPin(id="desk", version="2.1.0", hash="def"),)]
+)
 
 _tenants = count(1)
 
@@ -80,6 +117,8 @@ class ExpectedSession:
     runs: list[ExpectedRun] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
+    dialogue: Dialogue = field(default_factory=Dialogue)
+    packs: tuple[PackPin, ...] = ()
     known: list[Unit] = field(default_factory=list)
     units: dict[UnitId, UnitStatus] = field(default_factory=dict)
     turns: int = 0
@@ -270,14 +309,19 @@ class Conversations(RuleBasedStateMachine):
         self._touched = one
 
     @precondition(lambda self: bool(self._held()))
-    @rule(which=any_one, fate=fates, other=any_one)
-    def a_run_commits(self, which: int, fate: UnitStatus | None, other: int) -> None:
+    @rule(which=any_one, fate=fates, other=any_one, dialogue=strategies.none() | dialogues, packs=pins)
+    def a_run_commits(
+        self, which: int, fate: UnitStatus | None, other: int, dialogue: Dialogue | None, packs: tuple[PackPin, ...]
+    ) -> None:
         one, run, lease = self._pick(self._held(), which)
         text, changes = self._text(), self._changes(one, fate, other)
 
-        committed = self._run(self._commit(one, run, lease, text, changes=changes))
+        committed = self._run(
+            self._commit(one, run, lease, text, units=changes, dialogue=dialogue, packs=packs or None)
+        )
 
         one.learn(changes)
+        one.dialogue, one.packs = dialogue or one.dialogue, packs or one.packs
         one.history += [*run.lines, text]
         one.state, one.turns = {"last": text}, one.turns + 1
         one.let_go(RunStatus.COMPLETED)
@@ -317,9 +361,10 @@ class Conversations(RuleBasedStateMachine):
     @rule(which=any_one)
     def a_commit_on_another_revision_is_refused(self, which: int) -> None:
         one, run, lease = self._pick(self._held(), which)
+        stray = {"dialogue": Dialogue(intent="STRAY"), "packs": ()}
 
         with pytest.raises(SessionMoved):
-            self._run(self._commit(one, run, lease, "from another world", ahead=1))
+            self._run(self._commit(one, run, lease, "from another world", ahead=1, **stray))
 
         self._touched = one
 
@@ -348,16 +393,17 @@ class Conversations(RuleBasedStateMachine):
         self._released(one, committed)
 
     @precondition(lambda self: bool(self._held()))
-    @rule(which=any_one)
-    def a_run_resets_its_session(self, which: int) -> None:
+    @rule(which=any_one, params=fields)
+    def a_run_resets_its_session(self, which: int, params: dict[str, Any]) -> None:
         one, _, lease = self._pick(self._held(), which)
 
-        epoch = self._run(reset(self._store, one.session, lease, revision=one.revision))
+        epoch = self._run(reset(self._store, one.session, lease, revision=one.revision, params=params))
 
         one.feed_no += 1 + len(one.having(RunStatus.WAITING))
         for run in one.having(RunStatus.WAITING):
             run.status = RunStatus.CANCELLED
         one.history, one.state, one.known, one.resets = [], {}, [], one.resets + 1
+        one.dialogue = Dialogue(params=params)
         assert epoch.number == one.resets + 1
         self._touched = one
 
@@ -427,6 +473,7 @@ class Conversations(RuleBasedStateMachine):
         assert loaded.session.revision == one.revision
         assert (loaded.session.turns, loaded.session.epoch.number) == (one.turns, one.resets + 1)
         assert (said, loaded.state) == (one.history, one.state)
+        assert (loaded.session.dialogue, loaded.session.packs) == (one.dialogue, one.packs)
         assert {run.id: run.status for run in runs} == {run.id: run.status for run in one.runs}
         assert len([run for run in runs if run.status is RunStatus.RUNNING]) <= 1
         self._units_agree(one)
@@ -480,7 +527,7 @@ class Conversations(RuleBasedStateMachine):
         lease: Lease,
         text: str,
         ahead: int = 0,
-        changes: UnitChanges | None = None,
+        **kept: Any,
     ) -> Coroutine[Any, Any, Committed]:
         real = self._run(self._store.runs.get(self._tenant, run.id))
         loaded = self._run(load(self._store, one.session))
@@ -492,7 +539,7 @@ class Conversations(RuleBasedStateMachine):
             state={"last": text},
             finish=Finish.DONE,
             at=NOON,
-            units=changes,
+            **kept,
         )
         return self._store.runs.commit(
             turn,

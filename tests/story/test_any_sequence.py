@@ -88,6 +88,16 @@ UNCLEAR = ("book a voucher", "switch to book a voucher", "hello again")
 CHOOSING = ("the second one", "1", "none of these", "the voucher", "Book a table", "qwertz")
 OTHERS = ("hello", "qwertz uiop", "please reset", "reset.", "well")
 
+BUSY = (
+    (),
+    ("switch to book a table", "on friday", "switch to a voucher"),
+    ("switch to a voucher", "50", "monday", "switch intent: I have feedback"),
+    ("switch to book a voucher",),
+    ("switch to book a table", "friday"),
+    ("switch intent: I have feedback",),
+)
+"""What makes a session hold a form that was left, a question that is open, a lock, and all that an agent keeps."""
+
 texts = st.one_of(*map(st.sampled_from, (BEGINNING, ANSWERING, WANDERING, UNCLEAR, CHOOSING, OTHERS)))
 talk_for_the_agent = st.sampled_from(("hello", "I have feedback", "switch intent: I have feedback"))
 deeds = st.sets(st.sampled_from(("remember", "prefer")), max_size=2).map(sorted)
@@ -546,8 +556,10 @@ class AnySequence(RuleBasedStateMachine):
 
     # --- resets
 
-    @rule(said=resets, node=nodes)
-    def a_flag_a_param_or_a_text_resets(self, said: Said, node: int) -> None:
+    @rule(before=st.sampled_from(BUSY), said=resets, node=nodes)
+    def a_flag_a_param_or_a_text_resets(self, before: Sequence[str], said: Said, node: int) -> None:
+        for text in before:
+            self._say(Said(text=text, params={"tier": text}, deeds=["remember", "prefer"]), node)
         self._say(said, node)
 
     @rule(
