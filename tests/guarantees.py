@@ -48,14 +48,14 @@ def faults_in(page: str, root: Path) -> list[str]:
         if not guarantee.proofs:
             faults.append(f"{guarantee} names no proof")
         for proof in guarantee.proofs:
-            if "::" in proof and not _is_written(proof, root):
+            if "::" in proof and not is_written(proof, root):
                 faults.append(f"{guarantee} names `{proof}`, which does not exist")
             elif "::" not in proof and not proof.startswith("./dev "):
                 faults.append(f"{guarantee} names `{proof}`, neither a test nor a ./dev command")
     return faults
 
 
-def _is_written(node_id: str, root: Path) -> bool:
+def is_written(node_id: str, root: Path) -> bool:
     file, *names = node_id.split("::")
     if not (root / file).is_file():
         return False

@@ -146,16 +146,17 @@ class Engine:
         trace = Trace(keeps_details=self._world.settings.explanation_detail == Detail.FULL)
         trace.note("intake")
         asks = live.checkpoint.asks if live.checkpoint else ()
-        draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks)
+        draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks, resumed=live.checkpoint)
         try:
             seconds_left = (live.deadline - self._world.clock.now()).total_seconds()
-            async with asyncio.timeout(seconds_left):
+            async with asyncio.timeout(seconds_left) as limit:
                 for name, step in self._turn_steps if live.run.input.command is None else self._command_steps:
                     trace.begin(name)
                     draft = await step(draft)
                     trace.end()
                     if draft.is_over:
                         break
+                    self._hurry(live, draft, limit)
             live.begin_commit()
             trace.begin("commit")
             draft = await self._commit(draft)
@@ -181,16 +182,25 @@ class Engine:
             return draft.reply
         return None
 
+    def _hurry(self, live: LiveRun, draft: TurnDraft, limit: asyncio.Timeout) -> None:
+        """A step has found out that the run has less time than was thought."""
+        if draft.deadline is not None and draft.deadline < live.deadline:
+            left = (draft.deadline - self._world.clock.now()).total_seconds()
+            live.deadline = draft.deadline
+            limit.reschedule(asyncio.get_running_loop().time() + left)
+
     async def _end(self, live: LiveRun, draft: TurnDraft, status: RunStatus, error: RunError | None = None) -> None:
-        """A durable record of an end that leaves the session as it was."""
+        """A durable record of an end that leaves the session as it was, or as a reset left it."""
         live.begin_commit()
         draft.trace.end({"error": error.code} if error else {})
         now = self._world.clock.now()
         explanation = replace(explain(draft, status), at=now, error=error)
+        # Where the client keeps the session, a reset stands only if the client is told of it.
+        carried = self._world.custodians[live.run.custody].carried(draft.opened) if draft.has_reset else None
+        result = None if carried is None else {"carried": carried}
+        end = RunEnd(status=status, explanation=explanation, at=now, error=error, result=result)
         try:
-            ended = await self._runs.end(
-                live.lease, RunEnd(status=status, explanation=explanation, at=now, error=error)
-            )
+            ended = await self._runs.end(live.lease, end)
         except LeaseLost:
             return
         live.queued_behind = ended.queued
@@ -325,7 +335,7 @@ def command_steps(world: World) -> tuple[tuple[str, Step], ...]:
 
 
 def _deadline_of_draft(world: World, draft: TurnDraft) -> datetime:
-    return deadline_of(world, draft.run)
+    return draft.deadline or deadline_of(world, draft.run)
 
 
 def deadline_of(world: World, run: Run) -> datetime:

@@ -36,6 +36,12 @@ class EnvelopeInvalid(TurnkeeperError):
     http_status = 422
     title = "The request does not have the right shape"
 
+    @classmethod
+    def at(cls, pointer: str, message: str) -> "EnvelopeInvalid":
+        """For a single fault."""
+        fault = {"pointer": pointer, "message": message}
+        return cls(f"The request is not valid at {pointer}. See details.", details=[fault])
+
 
 class UnitTextInvalid(TurnkeeperError):
     """`details` names each fault by code, line, column, field and message; of very many, those that stand first."""
@@ -327,6 +333,30 @@ class GrantMissing(TurnkeeperError):
         )
 
 
+class ChannelNotAccepted(TurnkeeperError):
+    code = "channel_not_accepted"
+    http_status = 403
+    title = "The intent is not for this channel"
+
+    def __init__(self, intent: str, channel: str, accepted: Sequence[str]) -> None:
+        super().__init__(
+            f"{intent} cannot be served over {channel!r}, only over {', '.join(accepted)}. Go on there, or switch to "
+            "something else; nothing of this turn was kept."
+        )
+
+
+class PackIntegrityError(TurnkeeperError):
+    code = "pack_integrity_error"
+    http_status = 409
+    title = "The pack is not the one that the session was pinned to"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(
+            f"{ref!r} has other files than those that the session was pinned to. Send `carried` as it was received, or "
+            "begin a new session."
+        )
+
+
 class LeaseLost(TurnkeeperError):
     code = "lease_lost"
     http_status = 409
@@ -426,6 +456,8 @@ class RunEnded(TurnkeeperError):
         super().__init__(words, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
         if run.superseded_by:
             self.facts["superseded_by"] = run.superseded_by
+        if run.result and run.result.get("carried"):
+            self.facts["carried"] = run.result["carried"]
         self.code, self.http_status, self.retryable = code, _STATUS_OF_FAILURE.get(code, status), retryable
         self.stage = run.error.stage if run.error else None
 
@@ -565,9 +597,12 @@ _STATUS_OF_FAILURE = {
     for cls in (
         AnswerRejected,
         BudgetExceeded,
+        ChannelNotAccepted,
         DialogueTooLarge,
         FrameDepthExceeded,
         GrantMissing,
+        PackIntegrityError,
+        PackInvalid,
         PackNotFound,
         PackVersionMismatch,
         PluginNotFound,

@@ -88,6 +88,7 @@ def wire(
         Custody.CLIENT: ClientCustodian(
             store.runs,
             store.units,
+            store.audit,
             clock,
             settings.history_messages,
             settings.session_units,

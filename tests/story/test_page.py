@@ -273,7 +273,8 @@ async def test_reset_commands_leave_a_collection(talk: Talk, command: str) -> No
 
     reply = await talk.say(command)
 
-    assert stages_of(reply) == [RESET]
+    assert stages_of(reply) == [RESET, "INTENT_LOCK_RELEASED"]
+    assert told_by(reply, "INTENT_LOCK_RELEASED") == {"reason": "RESET", "intent": "BOOK_TABLE"}
     assert await talk.held() == Dialogue()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -122,6 +123,15 @@ def test_the_truth_table_as_coded_and_ours_side_by_side(bits: str, original: Cou
     assert (as_coded(state), decide(state).course) == (original, ours)
 
 
+def test_a_correction_stays_with_the_form_unless_a_force_signal_is_given() -> None:
+    plain = replace(holding(locked=False, collecting=False), corrects=True)
+
+    assert decide(plain).course is Course.SKIP_POLICY
+    assert decide(replace(plain, signal=SWITCH)).course is Course.RESOLVE_FORCED
+    assert decide(replace(plain, signal=SWITCH, policy=True)).course is Course.SKIP_POLICY
+    assert decide(replace(plain, is_resolved=False)).course is Course.RESOLVE
+
+
 def test_intent_lock_lifecycle_a_lock_is_released_exactly_when_the_schema_is_complete_or_absent() -> None:
     for state in EVERY:
         released = decide(state).release
@@ -178,4 +188,4 @@ def test_every_course_but_plain_resolving_has_a_stage_of_its_own() -> None:
     stages = [course.stage for course in Course]
 
     assert len(set(stages)) == len(stages)
-    assert Course.RESOLVE.stage is None
+    assert Course.RESOLVE.stage is StageName.INTENT_RESOLVE_START

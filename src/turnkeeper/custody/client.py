@@ -23,12 +23,13 @@ from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message
-from turnkeeper.model.pack import PackPin
+from turnkeeper.model.pack import PackPin, parse_ref
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
+from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept, ResetOrder
 from turnkeeper.ports.runs import RunEnd, RunStore
@@ -59,6 +60,7 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
 class ClientCustodian:
     runs: RunStore
     units: UnitReader
+    audit: AuditStore
     clock: Clock
     window: int
     most_units: int
@@ -95,7 +97,9 @@ class ClientCustodian:
         )
 
     async def reset(self, run: Run, lease: Lease, conversation: Conversation, order: ResetOrder) -> Conversation:
-        epoch = conversation.session.epoch.next(at=self.clock.now(), last_seq=conversation.session.last_seq)
+        now = self.clock.now()
+        await self.audit.record(order.audited(run, conversation, now))
+        epoch = conversation.session.epoch.next(at=now, last_seq=conversation.session.last_seq)
         return conversation.after_reset(epoch, order.params)
 
     def memory(self, conversation: Conversation) -> UnitMemory:
@@ -193,6 +197,7 @@ def carried_of(value: Mapping[str, Any]) -> Carried:
         and carried.last_seq >= len(carried.history)
         and carried.created_at.tzinfo is not None
         and carried.epoch.started_at.tzinfo is not None
+        and all(parse_ref(pin.ref) == (pin.id, pin.version) for pin in carried.packs)
     )
     if not is_sound:
         raise EnvelopeInvalid(

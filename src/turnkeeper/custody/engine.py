@@ -10,7 +10,6 @@ import msgspec
 from turnkeeper.errors import SessionClosed
 from turnkeeper.knowledge.retrieval import UnitMemory, view_of
 from turnkeeper.knowledge.settling import settle
-from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import SessionId, TenantId, UnitId
 from turnkeeper.model.lease import Lease
@@ -57,21 +56,7 @@ class EngineCustodian:
             trigger=order.trigger,
             at=now,
             params=order.params,
-            audit=AuditFacts(
-                tenant=session.tenant,
-                at=now,
-                verb="reset",
-                outcome="cleared",
-                facts={
-                    "session_id": session.id,
-                    "run_id": run.id,
-                    "user": run.user,
-                    "trace_id": run.trace_id,
-                    "trigger": order.trigger,
-                    "epoch": session.epoch.number + 1,
-                    "cleared": order.cleared,
-                },
-            ),
+            audit=order.audited(run, conversation, now),
         )
         return conversation.after_reset(await self.runs.reset(lease, wish), order.params)
 

@@ -24,12 +24,17 @@ NOTHING = Progress()
 
 @dataclass(slots=True, kw_only=True)
 class Hold:
-    """`now` is in the time zone of the pack. `dialogue` changes as the turn goes on; nothing of it is kept here."""
+    """`now` is in the time zone of the pack, `params` are those of this request.
+
+    `dialogue` changes as the turn goes on; nothing of it is kept here. A message that `is_answered` says nothing beside
+    the answer to a question back, and so nothing to the form.
+    """
 
     pack: Pack
     config: PackConfig
     dialogue: Dialogue
     text: str
+    params: Mapping[str, Any]
     turn: int
     now: datetime
     note: Note
@@ -43,6 +48,7 @@ class Hold:
     was_done: bool = False
     said_no: bool = False
     has_collected: bool = False
+    is_answered: bool = False
 
     # --- where the session stands
 
@@ -76,8 +82,9 @@ class Hold:
         self.reading = self.read(self.text)
         complete = self.progress.complete
         reading = self.reading
-        answers_it = (is_confirmed and reading.wish is not None) or (
-            reading.is_correction and bool(reading.answers or reading.names_field)
+        # A question back is newer than any about the form: what is said now is its answer.
+        is_about_form = (
+            complete and self.schema is not None and not self.was_done and self.dialogue.clarification is None
         )
         return Holding(
             is_locked=self.dialogue.lock is not None,
@@ -86,7 +93,8 @@ class Hold:
             is_resolved=self.dialogue.is_resolved,
             sticky=self.config.sticky_intent,
             signal=signal,
-            policy=complete and self.schema is not None and not self.was_done and answers_it,
+            policy=is_about_form and is_confirmed and reading.wish is not None,
+            corrects=is_about_form and reading.is_correction and bool(reading.answers or reading.names_field),
         )
 
     # --- what changes
@@ -100,7 +108,7 @@ class Hold:
         self.has_waited = code in left.forms and bool(self.dialogue.context)
         self.has_begun = self.dialogue.intent != left.intent or self.was_done
         if left.lock is not None and self.dialogue.lock is None:
-            self.note(StageName.INTENT_LOCK_RELEASED, {"reason": ReleaseReason.INTENT_SWITCHED, "intent": left.intent})
+            self.tell_release(ReleaseReason.INTENT_SWITCHED, left.intent)
         if self.has_begun:
             self.was_done = False
 
@@ -108,8 +116,11 @@ class Hold:
         self.dialogue = replace(self.dialogue, clarification=clarification)
 
     def release(self, reason: ReleaseReason) -> None:
-        self.note(StageName.INTENT_LOCK_RELEASED, {"reason": reason, "intent": self.dialogue.intent})
+        self.tell_release(reason, self.dialogue.intent)
         self.dialogue = replace(self.dialogue, lock=None)
+
+    def tell_release(self, reason: str, intent: str) -> None:
+        self.note(StageName.INTENT_LOCK_RELEASED, {"reason": reason, "intent": intent})
 
     def read(self, text: str) -> Reading:
         if self.schema is None:
@@ -137,10 +148,8 @@ class Hold:
             result = put(schema, self.dialogue.context, answers)
             self.refused = result.refused
             self.was_understood = bool(result.kept or result.cleared or self.reading.wish)
-            # What was taken back is not put in again, neither now nor later.
-            kept = {name: value for name, value in self.dialogue.params.items() if name not in result.cleared}
-            fields = seeded(schema, result.fields, kept)
-            self.dialogue = replace(self.dialogue, context=fields, params=kept)
+            # Those of this request alone: what an earlier one said was for another form, or was taken back since.
+            self.dialogue = replace(self.dialogue, context=seeded(schema, result.fields, self.params))
             wish = None if result.kept or result.cleared else self.reading.wish
         self.said_no = wish is Wish.NO and is_confirming(self.pack, self.dialogue)
         self.dialogue = advanced(self.pack, intent, self.dialogue, wish)

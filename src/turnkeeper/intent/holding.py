@@ -1,7 +1,8 @@
 """Whether a turn keeps its intent, and whether the lock on it still stands.
 
-The order is: a lock that nothing is missing for is released; an answer to what was asked about a form stays with the
-form; a force signal resolves; a sticky intent stays; a locked one stays; everything else is resolved.
+The order is: a lock that nothing is missing for is released; a yes or a no that was asked for stays with the form; a
+force signal resolves; a correction of the form stays with it; a sticky intent stays; a locked one stays; everything
+else is resolved.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from turnkeeper.model.stages import StageName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """`policy` says that the user answers a pending confirmation, or corrects a field of a complete form."""
+    """`policy` says that the user answers a pending confirmation, `corrects` that a complete form is to be changed."""
 
     is_locked: bool
     has_schema: bool
@@ -22,6 +23,7 @@ class Holding:
     sticky: bool
     signal: ForceSignal | None = None
     policy: bool = False
+    corrects: bool = False
 
     @property
     def is_collecting(self) -> bool:
@@ -47,9 +49,9 @@ class Course(StrEnum):
         return self in (Course.RESOLVE, Course.RESOLVE_FORCED)
 
     @property
-    def stage(self) -> StageName | None:
-        """What is told beside INTENT_RESOLVE_START, which every turn tells."""
-        return _STAGES.get(self)
+    def stage(self) -> StageName:
+        """What is told of it. A plain resolution has begun with INTENT_RESOLVE_START, which every turn tells."""
+        return _STAGES.get(self, StageName.INTENT_RESOLVE_START)
 
 
 _STAGES = {
@@ -83,6 +85,8 @@ def _course(holding: Holding) -> Course:
         return Course.SKIP_POLICY
     if holding.signal is not None:
         return Course.RESOLVE_FORCED
+    if holding.corrects and holding.is_resolved:
+        return Course.SKIP_POLICY
     if holding.sticky and holding.is_collecting and holding.is_resolved:
         return Course.SKIP_STICKY
     if holding.is_locked and holding.is_collecting:

@@ -39,8 +39,9 @@ def advanced(pack: Pack, intent: Intent, dialogue: Dialogue, wish: Wish | None) 
 
     A no, and a field that was taken back, lead back to where the answers are given.
     """
-    if is_confirming(pack, dialogue) and wish is not Wish.YES:
-        return _taken_back(pack, intent, dialogue, wish)
+    is_incomplete = _is_incomplete(pack, intent, dialogue.state, dialogue)
+    if is_confirming(pack, dialogue) and (wish is not Wish.YES or is_incomplete):
+        return _taken_back(intent, dialogue, must_go_back=is_incomplete or wish is Wish.NO)
     code, is_confirmed = dialogue.state, is_confirming(pack, dialogue)
     while (following := intent.state_after(code)) is not None:
         state = intent.state(code)
@@ -50,10 +51,9 @@ def advanced(pack: Pack, intent: Intent, dialogue: Dialogue, wish: Wish | None) 
     return replace(dialogue, state=code)
 
 
-def _taken_back(pack: Pack, intent: Intent, dialogue: Dialogue, wish: Wish | None) -> Dialogue:
+def _taken_back(intent: Intent, dialogue: Dialogue, *, must_go_back: bool) -> Dialogue:
     before = intent.state_before(dialogue.state)
-    incomplete = _is_incomplete(pack, intent, dialogue.state, dialogue)
-    return replace(dialogue, state=before.code) if before and (wish is Wish.NO or incomplete) else dialogue
+    return replace(dialogue, state=before.code) if before and must_go_back else dialogue
 
 
 def _is_incomplete(pack: Pack, intent: Intent, state: str, dialogue: Dialogue) -> bool:

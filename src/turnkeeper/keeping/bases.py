@@ -118,9 +118,9 @@ class Bases:
         base = await self.get(base_id, principal=principal)
         _check_name(name)
         if kind not in set(SourceKind) - {SourceKind.JOURNAL}:
-            raise _invalid("/kind", "must be 'plain-text', 'markdown' or 'units'")
+            raise EnvelopeInvalid.at("/kind", "must be 'plain-text', 'markdown' or 'units'")
         if not content.strip() or not is_plain_text(content):
-            raise _invalid("/content", "must be text, without NUL and not empty")
+            raise EnvelopeInvalid.at("/content", "must be text, without NUL and not empty")
         return await self._add(base, name, content, SourceKind(kind), expected_revision, principal, trace_id)
 
     async def save_session(
@@ -137,7 +137,7 @@ class Bases:
         session = await self._session_of(session_id, principal=principal)
         units = [unit async for unit in self._known_in(session) if unit.is_evidence]
         if not units:
-            raise _invalid("/session_id", "names a session that knows nothing yet; there is nothing to save")
+            raise EnvelopeInvalid.at("/session_id", "names a session that knows nothing yet; there is nothing to save")
         name = JOURNAL_NAME.format(session_id=session.id)
         text = serialize(units)
         return await self._add(base, name, text, SourceKind.JOURNAL, expected_revision, principal, trace_id)
@@ -199,7 +199,7 @@ class Bases:
             others = tuple(each for each in session.mounts if each.id != base.id)
             if len(others) >= self._settings.mounts:
                 most = self._settings.mounts
-                raise _invalid("/knowledge_base", f"would be one too many: a session mounts at most {most}")
+                raise EnvelopeInvalid.at("/knowledge_base", f"would be one too many: a session mounts at most {most}")
             return (*others, mount)
 
         return await self._remount(Command.MOUNT, session_id, base.id, mounted, principal, expected_version, trace_id)
@@ -315,9 +315,4 @@ class Bases:
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > MOST_NAME_CHARS or not is_plain_text(name):
-        raise _invalid("/name", f"must be text of 1 to {MOST_NAME_CHARS} characters")
-
-
-def _invalid(pointer: str, message: str) -> EnvelopeInvalid:
-    fault = {"pointer": pointer, "message": message}
-    return EnvelopeInvalid(f"The request is not valid at {pointer}. See details.", details=[fault])
+        raise EnvelopeInvalid.at("/name", f"must be text of 1 to {MOST_NAME_CHARS} characters")

@@ -55,6 +55,5 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
 def checked_idle(seconds: object) -> int:
     """How long a session may stay idle, in whole seconds. Raises EnvelopeInvalid."""
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= LONGEST_IDLE_SECONDS:
-        fault = {"pointer": "/idle_for_seconds", "message": f"must be a whole number from 1 to {LONGEST_IDLE_SECONDS}"}
-        raise EnvelopeInvalid("The request is not valid at /idle_for_seconds. See details.", details=[fault])
+        raise EnvelopeInvalid.at("/idle_for_seconds", f"must be a whole number from 1 to {LONGEST_IDLE_SECONDS}")
     return seconds

@@ -20,11 +20,11 @@ from turnkeeper.keeping.bases import Bases
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import KnowledgeBaseId
-from turnkeeper.model.pack import Pack, PackOverride, PackSource, PushedPack
+from turnkeeper.model.pack import Pack, PackOverride, PackSource, PushedPack, parse_ref
 from turnkeeper.model.pack_config import PackConfig, read_value
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SettingsChange
-from turnkeeper.packs.shelf import PackShelf, is_version
+from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.settings import Settings
@@ -77,8 +77,9 @@ class Packs:
         audit = self._audit(Command.PUSH_PACK, principal, trace_id, pack=read.ref, hash=hash)
         with contextlib.suppress(PackNotFound):
             known = await self._store.get(principal.tenant, read.id, read.version)
-            if known.hash == hash:
-                return PackPushed(pushed=known, warnings=warnings)
+            if known.hash != hash:
+                raise PackImmutable(known.pin.ref)
+            return PackPushed(pushed=known, warnings=warnings)
         base, revision = await self._knowledge(read, hash, principal, trace_id)
         pushed = PushedPack(
             tenant=principal.tenant,
@@ -103,10 +104,10 @@ class Packs:
 
     async def get(self, ref: str, *, principal: Principal = LOCAL) -> PushedPack:
         """`id@version`, or the highest version of `id`. Raises PackNotFound."""
-        pack_id, at, version = ref.partition("@")
-        if at and not is_version(version):
+        named = parse_ref(ref)
+        if named is None:
             raise PackNotFound(ref)
-        return await self._store.get(principal.tenant, pack_id, version if at else None)
+        return await self._store.get(principal.tenant, *named)
 
     async def read(self, ref: str, *, principal: Principal = LOCAL) -> Pack:
         """What a pushed pack says."""
@@ -119,8 +120,8 @@ class Packs:
         """By id, and of each its oldest version first; without their files. `after` is an `id@version`."""
         place = None
         if after is not None:
-            pack_id, _, version = after.partition("@")
-            if not is_version(version):
+            pack_id, version = parse_ref(after) or (after, None)
+            if version is None:
                 raise PackNotFound(after)
             place = (pack_id, version)
         return await self._store.list(principal.tenant, after=place, limit=limit)
@@ -148,11 +149,11 @@ class Packs:
         Raises PackNotFound, or EnvelopeInvalid for a key or value that cannot be.
         """
         self._check_may_change(principal)
-        await self._store.get(principal.tenant, pack_id)
+        pack = await self.read(pack_id, principal=principal)
         try:
-            read_value(key, value)
+            _check_no_business(pack, read_value(key, value), key)
         except ValueError as error:
-            raise _invalid("/value", str(error)) from None
+            raise EnvelopeInvalid.at("/value", str(error)) from None
         audit = self._audit(Command.OVERRIDE_PACK, principal, trace_id, pack=pack_id, key=key)
         override = PackOverride(
             key=key, value=value, enabled=enabled, changed_by=principal.user, changed_at=self._clock.now()
@@ -165,7 +166,7 @@ class Packs:
     ) -> bool:
         """Want a key as the pack says it again. Whether it was wanted otherwise before."""
         self._check_may_change(principal)
-        await self._store.get(principal.tenant, pack_id)
+        await self.get(pack_id, principal=principal)
         audit = self._audit(Command.OVERRIDE_PACK, principal, trace_id, pack=pack_id, key=key)
         return await self._store.drop_override(principal.tenant, pack_id, key, audit)
 
@@ -226,6 +227,18 @@ class Packs:
             raise NotAllowed("Only owner and admin of a tenant push and override its packs. Ask one of them.")
 
 
+def _check_no_business(pack: Pack, value: Any, key: str) -> None:
+    """Raises ValueError when a conversation would be wiped by what looks like something else that users want."""
+    if key != "RESET_INTENT_CODES":
+        return
+    forms = {name.split(".")[0] for name in pack.schemas}
+    business = [
+        intent.code for intent in pack.intents if intent.code in value and (intent.code in forms or intent.states[1:])
+    ]
+    if business:
+        raise ValueError(f"{business[0]} has a form or states of its own, so it is no intent to reset with")
+
+
 def _read(files: PackFiles) -> "tuple[Pack, tuple[PackFault, ...], str]":
     from turnkeeper.packs.hashing import hash_of
     from turnkeeper.packs.reading import read_pack
@@ -240,8 +253,3 @@ def _read(files: PackFiles) -> "tuple[Pack, tuple[PackFault, ...], str]":
 def _refuse_faulty(faults: "Sequence[PackFault]") -> None:
     if any(not fault.is_warning for fault in faults):
         raise PackInvalid([fault.as_detail() for fault in faults])
-
-
-def _invalid(pointer: str, message: str) -> EnvelopeInvalid:
-    fault = {"pointer": pointer, "message": message}
-    return EnvelopeInvalid(f"The request is not valid at {pointer}. See details.", details=[fault])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from turnkeeper.model.dialogue import Dialogue, IntentView
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
@@ -18,9 +20,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """The asks of a run so far. A resumed agent starts again and finds the answers already there."""
+    """The asks of a run so far. A resumed agent starts again and finds the answers already there.
+
+    `intent` and `dialogue` are what the run had understood and staged when the session stood at `revision`.
+    """
 
     asks: tuple[Ask, ...]
+    intent: IntentView | None = None
+    dialogue: Dialogue | None = None
+    revision: int = 0
 
     def __post_init__(self) -> None:
         if not self.asks:
@@ -29,4 +37,4 @@ class Checkpoint:
             raise ValueError("only the last question of a Checkpoint may be open")
 
     def answered(self, answer: str) -> "Checkpoint":
-        return Checkpoint(asks=(*self.asks[:-1], replace(self.asks[-1], answer=answer)))
+        return replace(self, asks=(*self.asks[:-1], replace(self.asks[-1], answer=answer)))

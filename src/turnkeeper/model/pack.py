@@ -1,5 +1,6 @@
 """A versioned, immutable bundle that configures an agent: prompts, intents, schemas, responses, ceilings."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -212,6 +213,17 @@ class PackOverride:
     enabled: bool = True
     changed_by: UserId
     changed_at: datetime
+
+
+def parse_ref(ref: str) -> tuple[str, str | None] | None:
+    """The id and the version of `id@version`, or of `id` alone; None when this cannot name a pack."""
+    found = _REF.fullmatch(ref)
+    return (found["id"], found["version"]) if found else None
+
+
+_REF = re.compile(
+    r"(?P<id>[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})(?:@(?P<version>(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}))?"
+)
 
 
 def version_key(version: str) -> tuple[int, ...]:

@@ -5,6 +5,9 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from turnkeeper.model.control import truth_of
+from turnkeeper.model.plain_text import is_plain_text
+
 MOST_CHARS = 2_000
 
 
@@ -51,8 +54,7 @@ def read_value(key: str, value: Any) -> Any:
 
 
 def _truth(key: str, value: Any) -> bool:
-    known = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-    read = value if isinstance(value, bool) else known.get(str(value).strip().lower())
+    read = None if value is None else truth_of(value)
     if read is None:
         raise ValueError(f"{key} is true or false, not {value!r}")
     return read
@@ -94,8 +96,8 @@ def _number(key: str, value: Any, kind: type[int] | type[float]) -> float:
 
 
 def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > MOST_CHARS:
-        raise ValueError(f"{key} is a text of at most {MOST_CHARS} characters")
+    if not isinstance(value, str) or not value.strip() or len(value) > MOST_CHARS or not is_plain_text(value):
+        raise ValueError(f"{key} is a text of at most {MOST_CHARS} characters, without NUL")
     return value
 
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from turnkeeper.model.control import RESET_PARAMS, first_true, is_reset_command, with_clean_names
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.event import Event
 from turnkeeper.model.feed import FeedType
@@ -74,6 +75,16 @@ class RunInput:
     channel: str = "app_chat"
     grants: tuple[str, ...] | None = None
 
+    @property
+    def wants_reset(self) -> bool:
+        """Whether it says by itself that the session is to begin anew."""
+        names = with_clean_names(self.params)
+        return (
+            self.reset
+            or first_true(names, RESET_PARAMS) is not None
+            or any(is_reset_command(event.as_text) for event in self.events)
+        )
+
     def followed_by(self, later: "RunInput") -> "RunInput":
         """Two messages that are answered as one: the Events of both in order, the later params on top."""
         return RunInput(
@@ -84,8 +95,15 @@ class RunInput:
             metadata={**self.metadata, **later.metadata},
             pack=later.pack or self.pack,
             channel=later.channel,
-            grants=later.grants,
+            grants=_both(self.grants, later.grants),
         )
+
+
+def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """What both callers hold; None is every grant."""
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(grant for grant in one if grant in other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

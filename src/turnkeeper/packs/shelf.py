@@ -4,10 +4,10 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from turnkeeper.errors import PackInvalid, PackNotFound, PackVersionMismatch
-from turnkeeper.model.ids import SessionId, TenantId
+from turnkeeper.errors import PackIntegrityError, PackInvalid, PackNotFound
+from turnkeeper.model.ids import TenantId
 from turnkeeper.model.mount import Mount, MountKind
-from turnkeeper.model.pack import Pack, PackPin, PushedPack
+from turnkeeper.model.pack import Pack, PackPin, PushedPack, parse_ref
 from turnkeeper.model.pack_config import PackConfig
 from turnkeeper.ports.packs import PackStore
 
@@ -23,10 +23,10 @@ class PackShelf:
 
     async def find(self, tenant: TenantId, ref: str) -> PackPin:
         """The pack that is meant by `id` or `id@version`; without a version the highest. Raises PackNotFound."""
-        pack_id, at, version = ref.partition("@")
-        if at and not is_version(version):
+        named = parse_ref(ref)
+        if named is None:
             raise PackNotFound(ref)
-        return (await self.store.get(tenant, pack_id, version if at else None)).pin
+        return (await self.store.get(tenant, *named)).pin
 
     async def open(self, tenant: TenantId, pin: PackPin) -> Pack:
         """Raises PackNotFound, or PackInvalid when this turnkeeper can no longer read it."""
@@ -55,7 +55,7 @@ class PackShelf:
             return self._at_hand[place]
         pushed = await self.store.get(tenant, pin.id, pin.version)
         if pushed.hash != pin.hash:
-            raise PackVersionMismatch(SessionId(""), pinned=f"{pin.ref} ({pin.hash[:12]})", requested=pin.ref)
+            raise PackIntegrityError(pin.ref)
         # In a thread: a large pack takes a while to read, and nobody else should wait for it.
         self._at_hand[place] = (await asyncio.to_thread(ready, pushed), pushed)
         taken = self._at_hand[place]
@@ -75,10 +75,3 @@ def ready(pushed: PushedPack) -> Pack:
         raise PackInvalid([fault.as_detail() for fault in faults])
     warm_up(pack)
     return pack
-
-
-def is_version(text: str) -> bool:
-    parts = text.split(".")
-    return len(parts) == 3 and all(
-        part.isascii() and part.isdigit() and len(part) < 10 and str(int(part)) == part for part in parts
-    )

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
+from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
@@ -31,6 +33,19 @@ class ResetOrder:
     trigger: str
     params: Mapping[str, Any]
     cleared: Mapping[str, Any]
+
+    def audited(self, run: Run, conversation: Conversation, at: datetime) -> AuditFacts:
+        """What the audit is told of it: names and numbers, never what was said."""
+        facts = {
+            "session_id": run.session_id,
+            "run_id": run.id,
+            "user": run.user,
+            "trace_id": run.trace_id,
+            "trigger": self.trigger,
+            "epoch": conversation.session.epoch.number + 1,
+            "cleared": self.cleared,
+        }
+        return AuditFacts(tenant=run.tenant, at=at, verb="reset", outcome="cleared", facts=facts)
 
 
 class Custodian(Protocol):

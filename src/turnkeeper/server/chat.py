@@ -176,10 +176,11 @@ def _told_to_its_sender(keeper: Turnkeeper, ticket: Ticket) -> Any:
             if ticket.replaced_session_id is not None:
                 told |= {"replaced_session_id": ticket.replaced_session_id, "replaced_reason": ticket.replaced_reason}
             return told
-        if frame.type is FeedType.RUN_COMPLETED and ticket.run.custody is Custody.CLIENT:
+        if frame.type.ends_a_run and ticket.run.custody is Custody.CLIENT:
             run = await keeper.run(ticket.run.id, principal=Principal(tenant=ticket.run.tenant, user=ticket.run.user))
-            reply = await keeper.reply_of(run)
-            return {"carried": reply.carried if reply else None}
+            # A run that failed carries something only if it has reset the session.
+            carried = (run.result or {}).get("carried")
+            return {"carried": carried} if carried or frame.type is FeedType.RUN_COMPLETED else {}
         return {}
 
     return more

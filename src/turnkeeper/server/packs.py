@@ -138,15 +138,10 @@ async def read_intent(session_id: str, keeper: Keeper, caller: Caller) -> Dialog
 
 def _pack_in(body: PackIn) -> bytes | dict[str, str]:
     if (body.files is None) == (body.archive is None):
-        raise _invalid("/files", "give either files or archive")
+        raise EnvelopeInvalid.at("/files", "give either files or archive")
     if body.files is not None:
         return dict(body.files)
     try:
         return base64.b64decode(body.archive or "", validate=True)
     except binascii.Error:
-        raise _invalid("/archive", "must be an archive in base64") from None
-
-
-def _invalid(pointer: str, message: str) -> EnvelopeInvalid:
-    fault = {"pointer": pointer, "message": message}
-    return EnvelopeInvalid(f"The request is not valid at {pointer}. See details.", details=[fault])
+        raise EnvelopeInvalid.at("/archive", "must be an archive in base64") from None

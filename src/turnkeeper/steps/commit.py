@@ -165,9 +165,9 @@ def _with_kept_ids(said: Any, kept_as: Mapping[UnitId, UnitId]) -> Any:
 
 def spent(draft: TurnDraft) -> Mapping[str, Any]:
     """What the run used of its budget; nothing is said where there was nothing to use."""
-    if draft.context is None or not draft.context.budget.model_calls:
+    budget = draft.context.budget if draft.context else draft.budget
+    if budget is None or not budget.model_calls:
         return {}
-    budget = draft.context.budget
     return {"model_calls": budget.model_calls, "most_model_calls": budget.limits.model_calls}
 
 

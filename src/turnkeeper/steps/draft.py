@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from turnkeeper.ledger.trace import Trace
 from turnkeeper.model.budget import Budget
-from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.dialogue import Dialogue, IntentView
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.pack import PackPin
@@ -21,17 +22,22 @@ from turnkeeper.model.unit import Unit, UnitChanges
 class TurnDraft:
     """A step takes one and returns the next. `reply` is set by the step that ended the run.
 
-    `answer` is a text that was settled before the agent is asked. A draft that is over needs no further step: its run
-    ends with `text` and without a turn.
+    `answer` is a text that was settled before the agent is asked, `served_intent` the code of the intent that this turn
+    is about. `params` are those that the agent sees, where they are not those of the dialogue. A draft that is over
+    needs no further step: its run ends with `text` and without a turn.
     """
 
     run: Run
     lease: Lease
     trace: Trace
     asks: tuple[Ask, ...] = ()
+    resumed: Checkpoint | None = None
     conversation: Conversation | None = None
     dialogue: Dialogue = field(default_factory=Dialogue)
+    params: Mapping[str, Any] | None = None
     intent: IntentView | None = None
+    served_intent: str | None = None
+    deadline: datetime | None = None
     budget: Budget | None = None
     context: RunContext | None = None
     answer: str | None = None

@@ -1,5 +1,6 @@
 """Hand the turn to its agent and stage what it says."""
 
+import json
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -57,11 +58,11 @@ class HandOff:
         except Suspended as asked:
             _check_piece(asked.question)
             text = await output.finished()
-            raise RunSuspended(Checkpoint(asks=(*draft.asks, Ask(said=text, question=asked.question)))) from None
+            raise RunSuspended(_checkpoint(draft, Ask(said=text, question=asked.question))) from None
         finally:
             await output.stop()
         text = await output.finished()
-        self._check_state(state)
+        state = self._checked(state)
         if not all(says_plain_text(unit) for unit in turn.staged_units):
             raise AgentFailed("The agent remembered a NUL character or half of a surrogate pair.")
         return replace(
@@ -81,12 +82,24 @@ class HandOff:
         finally:
             await output.stop()
 
-    def _check_state(self, state: Mapping[str, Any]) -> None:
+    def _checked(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The state as it is kept: plain JSON, whatever kind of text or number the agent put there."""
         size = json_size(state)
         if size is None:
             raise AgentFailed("The agent put something into turn.state that is not JSON. Keep plain values there.")
         if size > self.state_bytes:
             raise StateTooLarge(size, self.state_bytes)
+        plain: dict[str, Any] = json.loads(json.dumps(state)) if state else state
+        return plain
+
+
+def _checkpoint(draft: TurnDraft, ask: Ask) -> Checkpoint:
+    """What the run has understood goes with its question; what its pack says can be read again."""
+    view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
+    asks, revision = (*draft.asks, ask), draft.opened.session.revision
+    if draft.resumed is not None:
+        return replace(draft.resumed, asks=asks)
+    return Checkpoint(asks=asks, intent=view, dialogue=draft.dialogue, revision=revision)
 
 
 def _check_piece(piece: object) -> None:

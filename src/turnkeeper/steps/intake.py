@@ -97,6 +97,12 @@ class TakeIn:
                     return None
         return await self.packs.find(envelope.principal.tenant, envelope.pack)
 
+    async def _pin(self, envelope: Envelope) -> PackPin | None:
+        """What a new session is pinned to: what the envelope asks for, else what its agent does."""
+        agent = self.agents.get(envelope.agent or AgentId(self.settings.default_agent))
+        wanted = envelope.pack or (agent.policy.pack if agent else None)
+        return None if wanted is None else await self.packs.find(envelope.principal.tenant, wanted)
+
     async def _agent_of_session(self, principal: Principal, session_id: SessionId) -> AgentId | None:
         """None where the caller may not know; intake itself then says what there is to say."""
         try:
@@ -143,7 +149,7 @@ class TakeIn:
 
     async def new_session(self, envelope: Envelope) -> Session:
         """Raises PackNotFound."""
-        now, pin = envelope.received_at, await self.check_pack(replace(envelope, session_id=None))
+        now, pin = envelope.received_at, await self._pin(envelope)
         return Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),

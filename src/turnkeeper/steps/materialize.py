@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from turnkeeper.errors import GrantMissing
+from turnkeeper.intent.serving import check_served
 from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
@@ -28,7 +28,7 @@ class Materialize:
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         run, conversation = draft.run, draft.opened
-        await self._check_grants(draft)
+        await self._check_served(draft)
         history = newest_that_fit(conversation.history, self.history_tokens)
         if len(history) < len(conversation.history):
             draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
@@ -44,7 +44,7 @@ class Materialize:
             epoch=conversation.session.epoch.number,
             deadline=self.deadline_of(draft),
             history=history,
-            params=draft.dialogue.params,
+            params=draft.dialogue.params if draft.params is None else draft.params,
             metadata=run.input.metadata,
             explicit=run.input.explicit,
             preferred=conversation.session.preferences,
@@ -55,16 +55,14 @@ class Materialize:
         )
         return replace(draft, context=context)
 
-    async def _check_grants(self, draft: TurnDraft) -> None:
-        """Raises GrantMissing when the intent of this turn is not for this caller."""
-        held, pins = draft.run.input.grants, draft.opened.session.packs
-        if held is None or not pins:
+    async def _check_served(self, draft: TurnDraft) -> None:
+        """Raises GrantMissing or ChannelNotAccepted when the intent of this turn is not for this caller."""
+        pins = draft.opened.session.packs
+        if not pins or draft.served_intent is None:
             return
-        pack = await self.packs.open(draft.run.tenant, pins[0])
-        intent = pack.intent(draft.dialogue.intent)
-        lacking = [grant for grant in intent.grants if grant not in held] if intent else []
-        if intent and lacking:
-            raise GrantMissing(intent.code, lacking)
+        intent = (await self.packs.open(draft.run.tenant, pins[0])).intent(draft.served_intent)
+        if intent is not None:
+            check_served(intent, draft.run.input)
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""

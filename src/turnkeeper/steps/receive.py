@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from turnkeeper.custody.client import carried_of
 from turnkeeper.errors import EnvelopeInvalid, NotAllowed
-from turnkeeper.model.control import CONTROL_PARAMS, truth_of
+from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
@@ -65,6 +65,9 @@ def receive(
     if not principal.may_write:
         raise NotAllowed("A viewer may read sessions, but not write to them. Ask the operator for another role.")
     faults = _Faults()
+    if isinstance(inbound.message, str) and is_reset_command(inbound.message):
+        # Whoever wants to begin anew does not want to answer what was asked before.
+        inbound = replace(inbound, answers=None)
     if inbound.command is None:
         _check_message(inbound.message, settings.message_chars, faults)
     for name in ("session_id", "agent", "answers", "request_id"):
@@ -166,9 +169,12 @@ def _check_control(params: Any, faults: _Faults) -> None:
     """What steers a turn must say yes or no: a word that is misread would wipe a conversation, or fail to."""
     if not isinstance(params, Mapping):
         return
-    for name, value in params.items():
-        if isinstance(name, str) and name.strip() in CONTROL_PARAMS and truth_of(value) is None:
+    names = [name for name in params if isinstance(name, str) and name.strip() in CONTROL_PARAMS]
+    for name in names:
+        if truth_of(params[name]) is None:
             faults.add(f"params/{pointed(name)}", "must be true or false (1, 0, yes, no, on and off are understood)")
+        if sum(name.strip() == other.strip() for other in names) > 1:
+            faults.add(f"params/{pointed(name)}", f"is said twice; write {name.strip()!r} once, without blanks")
 
 
 def _check_pack(pack: Any, faults: _Faults) -> None:
@@ -200,6 +206,8 @@ def _check_combination(
 ) -> None:
     if inbound.answers is not None and (inbound.session_id is None or inbound.reset is True):
         faults.add("answers", "needs the session_id of the waiting run, and goes without reset")
+    if inbound.answers is not None and isinstance(inbound.params, Mapping) and inbound.params:
+        faults.add("params", "an answer goes on with the params of the message that it answers; leave them out")
     if custody is Custody.ENGINE and inbound.carried is not None:
         faults.add("carried", "is for custody 'client' only")
     if custody is Custody.CLIENT:

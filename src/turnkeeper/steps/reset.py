@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from turnkeeper.intent.holding import ReleaseReason
 from turnkeeper.intent.signals import ResetTrigger, reset_trigger
 from turnkeeper.model.control import is_reset_command, with_clean_names, without_control
 from turnkeeper.model.envelope import Command
@@ -37,10 +38,14 @@ class Reset:
         params = without_control(with_clean_names(run.input.params))
         order = ResetOrder(trigger=trigger, params=params, cleared=cleared_of(before))
         conversation = await self.custodians[run.custody].reset(run, draft.lease, before, order)
-        if conversation is not before:
-            epoch = conversation.session.epoch.number
-            said = {"trigger": trigger, "epoch": epoch, **about, "cleared": order.cleared}
-            draft.trace.note(StageName.CONVERSATION_RESET, said)
+        said = {"trigger": trigger, "epoch": conversation.session.epoch.number, **about}
+        if conversation is before:
+            draft.trace.note(StageName.CONVERSATION_RESET, said | {"earlier": True})
+        else:
+            draft.trace.note(StageName.CONVERSATION_RESET, said | {"cleared": order.cleared})
+        if conversation is not before and (lock := before.session.dialogue.lock):
+            released = {"reason": ReleaseReason.RESET, "intent": lock.intent}
+            draft.trace.note(StageName.INTENT_LOCK_RELEASED, released)
         # A run that asked after its reset goes on with what others have said since, and takes nothing of it away.
         state, dialogue = conversation.state, conversation.session.dialogue
         return replace(draft, conversation=conversation, state=state, dialogue=dialogue, has_reset=True)

@@ -486,8 +486,8 @@ def end_said(end: RunEnd) -> dict[str, Any]:
     said: dict[str, Any] = {}
     if end.error is not None:
         said["error"] = end.error
-    if end.result is not None:
-        said["text"] = end.result.get("text", "")
+    if end.result is not None and "text" in end.result:
+        said["text"] = end.result["text"]
     return said
 
 

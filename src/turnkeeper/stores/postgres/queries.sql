@@ -151,7 +151,8 @@ WITH lease AS (
 ), session AS (
     UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq,
                           preferences = COALESCE(:preferences, s.preferences),
-                          packs = COALESCE(:packs, s.packs), dialogue = COALESCE(:dialogue, s.dialogue),
+                          packs = CASE WHEN s.packs = '[]' THEN COALESCE(:packs, s.packs) ELSE s.packs END,
+                          dialogue = COALESCE(:dialogue, s.dialogue),
                           last_active_at = GREATEST(s.last_active_at, :now)
       FROM lease l
      WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
@@ -443,7 +444,8 @@ SELECT tenant, subject, holder FROM leases
 -- name: advance_session
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
-                    packs = COALESCE(:packs, packs), dialogue = COALESCE(:dialogue, dialogue),
+                    packs = CASE WHEN packs = '[]' THEN COALESCE(:packs, packs) ELSE packs END,
+                    dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = GREATEST(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 

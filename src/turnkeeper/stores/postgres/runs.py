@@ -139,6 +139,9 @@ class PostgresRuns:
         known = await self._known_request(tx, intake)
         if known is not None and not known.may_be_sent_again:
             return Accepted(run=known, attached=True)
+        if known is not None:
+            # What the first attempt has done for good, such as a reset, is not done again.
+            intake = replace(intake, run=replace(intake.run, retry_of=known.retry_of or known.id))
         if intake.answers is not None:
             accepted = await self._accept_answer(tx, intake, intake.answers)
         else:
@@ -474,7 +477,8 @@ class PostgresRuns:
             if how is DoubleText.MERGE:
                 first = await tx.one(sql.first_queued_run, rows.lease_params(lease))
                 has_asked = await self._checkpoint_or_none(tx, run) is not None
-                if held["first_delta"] or has_asked or first is None or first["id"] != by:
+                is_next = first is not None and first["id"] == by
+                if held["first_delta"] or has_asked or not is_next or newcomer.input.wants_reset:
                     await tx.run(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
                     return False
                 merged = rows.json_text(run.input.followed_by(newcomer.input))

@@ -204,7 +204,8 @@ SELECT tenant, subject, holder FROM leases
 -- Changes no row when another turn was committed first; the caller then raises SessionMoved.
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
-                    packs = COALESCE(:packs, packs), dialogue = COALESCE(:dialogue, dialogue),
+                    packs = CASE WHEN packs = '[]' THEN COALESCE(:packs, packs) ELSE packs END,
+                    dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = max(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 

@@ -58,6 +58,9 @@ class SqliteRuns:
         if known is not None and not known.may_be_sent_again:
             self._audit.append(tx, intake.audit)
             return Accepted(run=known, attached=True)
+        if known is not None:
+            # What the first attempt has done for good, such as a reset, is not done again.
+            intake = replace(intake, run=replace(intake.run, retry_of=known.retry_of or known.id))
         if intake.answers is not None:
             accepted = self._accept_answer(tx, intake, intake.answers)
         else:
@@ -398,7 +401,8 @@ class SqliteRuns:
         if how is DoubleText.MERGE:
             first = tx.execute(sql.first_queued_run, rows.lease_params(lease)).fetchone()
             has_asked = self._checkpoint_or_none(tx, run) is not None
-            if held["first_delta"] or has_asked or first is None or first["id"] != by:
+            is_next = first is not None and first["id"] == by
+            if held["first_delta"] or has_asked or not is_next or newcomer.input.wants_reset:
                 tx.execute(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
                 return False
             merged = rows.json_text(run.input.followed_by(newcomer.input))
