@@ -148,7 +148,9 @@ async def test_a_model_cannot_skip_a_form_by_naming_its_last_state(settings: Set
 @pytest.mark.parametrize(
     ("message", "wish"), [("reset", {}), ("hello", {"reset": True}), ("hello", {"params": {"restart": 1}})]
 )
-async def test_a_wish_to_reset_is_never_merged_into_what_came_before(keeper: Turnkeeper, wish: dict[str, Any]) -> None:
+async def test_a_wish_to_reset_is_never_merged_into_what_came_before(
+    keeper: Turnkeeper, message: str, wish: dict[str, Any]
+) -> None:
     has_begun, may_end = asyncio.Event(), asyncio.Event()
 
     @keeper.agent("slow")

@@ -23,8 +23,7 @@ class TurnDraft:
     """A step takes one and returns the next. `reply` is set by the step that ended the run.
 
     `answer` is a text that was settled before the agent is asked, `served_intent` the code of the intent that this turn
-    is about. `params` are those that the agent sees, where they are not those of the dialogue. A draft that is over
-    needs no further step: its run ends with `text` and without a turn.
+    is about. A draft that is over needs no further step: its run ends with `text` and without a turn.
     """
 
     run: Run
@@ -34,7 +33,6 @@ class TurnDraft:
     resumed: Checkpoint | None = None
     conversation: Conversation | None = None
     dialogue: Dialogue = field(default_factory=Dialogue)
-    params: Mapping[str, Any] | None = None
     intent: IntentView | None = None
     served_intent: str | None = None
     deadline: datetime | None = None

@@ -39,7 +39,8 @@ class HoldIntent:
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         """Raises DialogueTooLarge when the session would hold more than is kept."""
-        held = await (self._held(draft) if draft.resumed is None else self._gone_on(draft, draft.resumed))
+        given = with_params(draft)
+        held = await (self._held(given) if given.resumed is None else self._gone_on(given, given.resumed))
         if held.dialogue is not draft.dialogue:
             size = len(msgspec.json.encode(held.dialogue.given))
             if size > self.most_bytes:
@@ -47,10 +48,6 @@ class HoldIntent:
         return held
 
     async def _held(self, draft: TurnDraft) -> TurnDraft:
-        if draft.run.input.params:
-            given = without_control(with_clean_names(draft.run.input.params))
-            merged = {**draft.dialogue.params, **given}
-            draft = replace(draft, dialogue=replace(draft.dialogue, params=merged))
         pins = draft.opened.session.packs
         if not pins:
             return draft
@@ -82,12 +79,8 @@ class HoldIntent:
         if view is not None and session.packs:
             pack = await self.packs.open(session.tenant, session.packs[0])
             view = replace(view, prompts=pack.prompts, tools=pack.tools)
-        return replace(
-            draft,
-            dialogue=at.dialogue if session.revision == at.revision else draft.dialogue,
-            params=at.dialogue.params,
-            intent=view,
-        )
+        dialogue = at.dialogue if session.revision == at.revision else draft.dialogue
+        return replace(draft, dialogue=dialogue, intent=view)
 
     async def _begun(self, draft: TurnDraft, pack: Pack) -> "Hold":
         # What reads packs and forms is loaded by the first session that has one.
@@ -171,6 +164,14 @@ class HoldIntent:
         told = {"fields": [answer.field for answer in reading.answers], "reason": reading.reason}
         hold.note(StageName.SCHEMA_EXTRACTION_LLM_OUTPUT, told)
         return reading.answers
+
+
+def with_params(draft: TurnDraft) -> TurnDraft:
+    """Those of this request lie over those of earlier ones; what only steers the turn is none of them."""
+    given = without_control(with_clean_names(draft.run.input.params))
+    if not given:
+        return draft
+    return replace(draft, dialogue=replace(draft.dialogue, params={**draft.dialogue.params, **given}))
 
 
 def limits_within(limits: BudgetLimits, pack: Pack) -> BudgetLimits:

@@ -44,7 +44,7 @@ class Materialize:
             epoch=conversation.session.epoch.number,
             deadline=self.deadline_of(draft),
             history=history,
-            params=draft.dialogue.params if draft.params is None else draft.params,
+            params=draft.dialogue.params,
             metadata=run.input.metadata,
             explicit=run.input.explicit,
             preferred=conversation.session.preferences,
