@@ -72,6 +72,7 @@ LIBRARIES: dict[str, set[str]] = {
     "jsonschema_rs": {"intent"},
     "phonenumbers": {"intent", "packs"},
     "rapidfuzz": {"intent", "packs"},
+    "re2": {"intent"},
     "yaml": {"packs"},
     "text_to_num": {"intent"},
     "hypothesis": {"testing"},

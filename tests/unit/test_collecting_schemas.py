@@ -74,6 +74,8 @@ def test_a_form_that_can_be_used_has_no_faults(name: str) -> None:
         ),
         (with_field({"type": "string", "format": "fone"}), "/properties/field/format", "clock-time"),
         (with_field({"type": "string", "pattern": "("}), "/properties/field/pattern", "does not compile"),
+        (with_field({"type": "string", "pattern": "a(?=b)"}), "/properties/field/pattern", "Look-around"),
+        (with_field({"type": "string", "pattern": "x{999}{999}"}), "/properties/field/pattern", "maxLength"),
         (with_field({"type": "array"}), "/properties/field", "add items"),
         (with_field({"type": "object"}), "/properties/field", "list its properties"),
         (with_field({"type": "string", "minimum": 2}), "/properties/field/minimum", "nothing for type string"),

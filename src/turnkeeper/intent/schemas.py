@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from turnkeeper.intent.formats import FORMATS, is_clock_time
-from turnkeeper.intent.validators import as_json, validator_of
+from turnkeeper.intent.validators import as_json, pattern_fault, validator_of
 from turnkeeper.model.control import RESERVED_NAMES
 
 MOST_FIELDS = 200
@@ -128,15 +128,15 @@ def _against_draft(schema: Mapping[str, Any]) -> Iterator[SchemaFault]:
         yield SchemaFault("", "The schema holds something that is no JSON: write numbers, texts, lists and objects.")
         return
     for error in validator_of({"$ref": _DRAFT}).iter_errors(written):
-        yield SchemaFault(_pointer(error.instance_path), _in_words(error.instance_path, error.message))
+        yield SchemaFault(_pointer(error.instance_path), _in_words(error.instance_path, error.instance, error.message))
 
 
-def _in_words(path: Sequence[str | int], message: str) -> str:
+def _in_words(path: Sequence[str | int], value: Any, message: str) -> str:
     match path[-1] if path else None:
         case "type":
             return f"There is no such type: write one of {', '.join(_KEYWORDS)}, or a list of one of them and null."
-        case "pattern":
-            return "This pattern does not compile: write a regular expression as of ECMA 262."
+        case "pattern" if isinstance(value, str) and (fault := pattern_fault(value)):
+            return fault
     return f"This is no JSON Schema: {message}. Write it as draft 2020-12 says."
 
 
@@ -309,11 +309,10 @@ def _wrong_text(node: Mapping[str, Any], place: _Place) -> Iterator[SchemaFault]
             "format",
         )
         return
-    try:
-        validator = validator_of({key: node[key] for key in node if key in ("pattern", "format")})
-    except ValueError:
-        yield place.fault("This pattern does not compile: write a regular expression as of ECMA 262.", "pattern")
+    if fault := pattern_fault(node.get("pattern", "")):
+        yield place.fault(fault, "pattern")
         return
+    validator = validator_of({key: node[key] for key in node if key in ("pattern", "format")})
     for number, value in enumerate(node.get("enum", ())):
         if isinstance(value, str) and not validator.is_valid(value):
             yield place.fault(

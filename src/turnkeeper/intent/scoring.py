@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log, sqrt
 
+from turnkeeper.intent.patterns import Pattern, in_plain_letters, pattern_of_pack
 from turnkeeper.intent.words import is_common, words_in
 from turnkeeper.model.names import collapsed
 from turnkeeper.model.pack import Intent, IntentRule, RuleKind
 from turnkeeper.model.resolution import Resolution, ResolvedBy, ResolveInput, Score
 
 MOST_CHARS = 2_000
-"""Of a longer message only the beginning is looked at, so that no pattern runs for long."""
+"""Of a longer message only the beginning is looked at: what is wanted is said there."""
 
 MOST_PACKS = 64
 """So many packs, or choices of intents from a pack, are kept ready for the next message."""
@@ -42,7 +43,7 @@ def _prepared(intents: tuple[Intent, ...]) -> "_Prepared":
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rule:
     intent: str
-    pattern: re.Pattern[str]
+    pattern: Pattern
     priority: int
     state: str | None
 
@@ -54,7 +55,8 @@ class _Prepared:
 
     def by_rules(self, text: str) -> list[Score]:
         """The intents of the best priority that matches; those that a worse one speaks for do not count."""
-        matching = [rule for rule in self.rules if rule.pattern.search(text)]
+        plain = in_plain_letters(text)
+        matching = [rule for rule in self.rules if rule.pattern.search(plain)]
         best = [rule for rule in matching if rule.priority == matching[0].priority]
         found: dict[str, Score] = {}
         for rule in best:
@@ -75,11 +77,11 @@ def _rules(intents: Sequence[Intent]) -> list[_Rule]:
     return sorted(rules, key=lambda rule: rule.priority)
 
 
-def _pattern(rule: IntentRule) -> re.Pattern[str]:
-    """Blanks around a pattern do not count, nor how many stand between its words."""
+def _pattern(rule: IntentRule) -> Pattern:
+    """Blanks around plain words do not count, nor how many stand between them. Only a REGEX is run as it is written."""
     if rule.kind is RuleKind.REGEX:
-        return re.compile(rule.pattern, re.IGNORECASE)
-    words = r"\s+".join(map(re.escape, rule.pattern.split()))
+        return pattern_of_pack(rule.pattern)
+    words = r"\s+".join(map(re.escape, in_plain_letters(rule.pattern).split()))
     start = r"\A" if rule.kind is RuleKind.STARTS_WITH else r"(?<!\w)"
     return re.compile(rf"{start}{words}(?!\w)", re.IGNORECASE)
 

@@ -57,7 +57,6 @@ class PackFaultCode(StrEnum):
     REPEATED_EXAMPLE = "repeated_example"
     UNFIT_CONFIRMATION = "unfit_confirmation"
     UNFIT_PATTERN = "unfit_pattern"
-    SLOW_PATTERN = "slow_pattern"
     UNRESOLVABLE = "unresolvable"
     RESET_INTENT = "reset_intent"
     # What refers to something else.

@@ -9,7 +9,6 @@ from turnkeeper.model.pack import ANY, UNKNOWN, Intent, IntentRule, IntentState,
 from turnkeeper.packs.faults import PackFaultCode, shown
 from turnkeeper.packs.manifest import LOCALE, LOCALE_REMEDY, NAME, NAME_REMEDY
 from turnkeeper.packs.parts import MOST_NAME_CHARS, Part, given
-from turnkeeper.packs.patterns import pattern_fault
 
 KEYS = (
     *("code", "name", "description", "examples", "rules", "priority", "states", "grants", "channels", "locales"),
@@ -19,6 +18,7 @@ RULE_KEYS = ("type", "pattern", "priority", "state")
 STATE_KEYS = ("code", "confirm")
 MOST_PRIORITY = 10_000
 MOST_EXAMPLE_CHARS = 500
+MOST_PATTERN_CHARS = 500
 CODE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 _CODE_REMEDY = "Write capitals, digits and _, beginning with a letter, such as BOOK_TABLE."
@@ -100,20 +100,12 @@ def _rules(part: Part) -> tuple[IntentRule, ...]:
 def _rule(part: Part) -> IntentRule | None:
     fields = part.fields(RULE_KEYS, required={"type", "pattern"})
     kind = fields["type"].one_of(RuleKind) if "type" in fields else None
-    pattern = _pattern(fields["pattern"], kind) if "pattern" in fields else None
+    pattern = fields["pattern"].text(most=MOST_PATTERN_CHARS) if "pattern" in fields else None
     more: dict[str, Any] = {
         "priority": _priority(fields["priority"]) if "priority" in fields else None,
         "state": read_code(fields["state"]) if "state" in fields else None,
     }
     return IntentRule(kind=kind, pattern=pattern, **given(more)) if kind and pattern else None
-
-
-def _pattern(part: Part, kind: RuleKind | None) -> str | None:
-    pattern = part.text(most=MOST_EXAMPLE_CHARS)
-    fault = pattern_fault(pattern) if pattern and kind is RuleKind.REGEX else None
-    if fault:
-        part.refuse(*fault)
-    return pattern
 
 
 def _priority(part: Part) -> int | None:

@@ -12,6 +12,7 @@ from turnkeeper.packs.knowledge import read_source
 from turnkeeper.packs.layout import MANIFEST, Section, is_readable, layout_faults, section_of
 from turnkeeper.packs.manifest import Manifest, read_manifest
 from turnkeeper.packs.parts import EnoughFaults, Part
+from turnkeeper.packs.patterns import check_patterns
 from turnkeeper.packs.references import check_references
 from turnkeeper.packs.repeats import check_repeats
 from turnkeeper.packs.resets import check_resets, check_resolvable
@@ -29,6 +30,7 @@ def read_pack(files: Mapping[str, str]) -> tuple[Pack | None, tuple[PackFault, .
     with contextlib.suppress(EnoughFaults):
         written = _Reading(files, faults).all()
         check_references(written)
+        check_patterns(written)
         check_repeats(written)
         check_resets(written)
         check_resolvable(written)
