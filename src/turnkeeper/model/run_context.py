@@ -16,7 +16,10 @@ from turnkeeper.model.preferences import Preferences
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext:
-    """`explicit` is what this request chose, `preferred` what the session would rather use."""
+    """`explicit` is what this request chose, `preferred` what the session would rather use.
+
+    `ceilings` are how far its pack lets one run go, by name.
+    """
 
     run_id: RunId
     trace_id: TraceId
@@ -34,6 +37,7 @@ class RunContext:
     preferred: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
     packs: tuple[PackPin, ...] = ()
+    ceilings: Mapping[str, int] = field(default_factory=dict)
     intent: IntentView | None = None
     budget: Budget = field(default_factory=lambda: Budget(BudgetLimits()))
 

@@ -9,6 +9,7 @@ from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mount import Mount
+from turnkeeper.model.pack import Pack
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
@@ -27,8 +28,11 @@ class Materialize:
     packs: PackShelf
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
+        """Raises GrantMissing or ChannelNotAccepted when the intent of this turn is not for this caller."""
         run, conversation = draft.run, draft.opened
-        await self._check_served(draft)
+        pack = await self._pack(draft)
+        if pack is not None and (served := pack.intent(draft.served_intent or "")):
+            check_served(served, run.input)
         history = newest_that_fit(conversation.history, self.history_tokens)
         if len(history) < len(conversation.history):
             draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
@@ -50,19 +54,15 @@ class Materialize:
             preferred=conversation.session.preferences,
             mounts=conversation.session.mounts,
             packs=conversation.session.packs,
+            ceilings=pack.ceilings if pack else {},
             intent=draft.intent,
             budget=draft.budget or Budget(self.limits),
         )
         return replace(draft, context=context)
 
-    async def _check_served(self, draft: TurnDraft) -> None:
-        """Raises GrantMissing or ChannelNotAccepted when the intent of this turn is not for this caller."""
+    async def _pack(self, draft: TurnDraft) -> Pack | None:
         pins = draft.opened.session.packs
-        if not pins or draft.served_intent is None:
-            return
-        intent = (await self.packs.open(draft.run.tenant, pins[0])).intent(draft.served_intent)
-        if intent is not None:
-            check_served(intent, draft.run.input)
+        return await self.packs.open(draft.run.tenant, pins[0]) if pins else None
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""
