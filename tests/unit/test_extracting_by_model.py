@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.forms import ANY_VALUES, BOOKING, FILLED, THURSDAY
 from turnkeeper.errors import BudgetExceeded
 from turnkeeper.intent.collecting import CLEARED, Answer, progress, put
-from turnkeeper.intent.extracting_by_model import ModelReading, answers_in, ask_for_answers, read_by_model
+from turnkeeper.intent.extracting_by_model import ModelReading, answers_in, ask_for_answers
 from turnkeeper.intent.form import form_of
 from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.ports.chat_model import ChatMessage, Completion, ModelFailed, ModelFault
@@ -100,8 +100,9 @@ async def test_a_reply_that_is_too_long_is_not_looked_at() -> None:
     assert await ask(OneReply(reply)) == ModelReading(reason="model_answer_unreadable")
 
 
-async def test_a_fence_around_the_reply_is_no_fault() -> None:
-    reading = await ask(OneReply('```json\n{"fields": {"party_size": 2}}\n```'))
+@pytest.mark.parametrize("around", ["```json\n{}\n```", "```\n{}```", "Here it is: {} I hope it helps.", " {}\n"])
+async def test_a_fence_or_a_sentence_around_the_reply_is_no_fault(around: str) -> None:
+    reading = await ask(OneReply(around.replace("{}", '{"fields": {"party_size": 2}}')))
 
     assert reading.answers == (Answer("party_size", 2),)
 
@@ -155,21 +156,6 @@ async def test_the_words_of_a_user_are_never_logged(caplog: pytest.LogCaptureFix
     await ask(Down())
 
     assert "Rosalinde" not in caplog.text
-
-
-async def test_read_by_model_gives_the_answers_alone() -> None:
-    answers = await read_by_model(
-        OneReply('{"fields": {"party_size": "six"}}'),
-        SECRET,
-        BOOKING,
-        {},
-        asked=None,
-        prompt=None,
-        budget=Budget(BudgetLimits()),
-        deadline=THURSDAY,
-    )
-
-    assert put(BOOKING, {}, answers).fields == {"party_size": 6}
 
 
 @given(st.dictionaries(st.sampled_from(["fields", "cleared", "x"]), ANY_VALUES) | ANY_VALUES)

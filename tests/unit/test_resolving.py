@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from turnkeeper.model.budget import Budget, BudgetLimits
 from turnkeeper.model.dialogue import Clarification, Option
 from turnkeeper.model.ids import MessageId
 from turnkeeper.model.message import Message, Speaker
-from turnkeeper.model.pack import Intent, IntentRule, RuleKind
+from turnkeeper.model.pack import Intent, IntentRule, IntentState, RuleKind
 from turnkeeper.model.pack_config import PackConfig, ResolverChoice
 from turnkeeper.model.resolution import Judgement, ResolveInput, Score, Verdict
 from turnkeeper.ports.chat_model import ChatMessage, Completion, ModelFailed, ModelFault
@@ -210,6 +210,21 @@ async def test_w15_an_intent_that_a_model_makes_up_is_neither_taken_nor_told() -
     assert outcome.judgement.verdict is Verdict.REJECTED
     assert outcome.said("INTENT_AGENT_REJECTED") == {"confidence": 0.0, "reason": "not_allowed"}
     assert "GRANT_ADMIN" not in str(outcome.notes)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"intent": "BOOK", "confidence": 0.9, "state": "DONE"},
+        {"intentScores": [{"intent": "BOOK", "confidence": 0.9, "state": "DONE"}], "state": "DONE"},
+    ],
+)
+async def test_w15_a_model_cannot_skip_a_form_by_naming_a_state(answer: dict[str, Any]) -> None:
+    book = replace(BOOK, states=(IntentState(code="DETAILS"), IntentState(code="DONE")))
+
+    outcome = await resolved(UNKNOWN_TO_RULES, model=answering(**answer), intents=(book, HOURS))
+
+    assert (outcome.judgement.intent, outcome.judgement.state) == ("BOOK", None)
 
 
 async def test_two_intents_that_a_model_cannot_tell_apart_are_a_collision() -> None:

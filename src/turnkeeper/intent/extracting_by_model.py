@@ -14,6 +14,7 @@ import msgspec
 from turnkeeper.errors import BudgetExceeded
 from turnkeeper.intent.collecting import CLEARED, Answer, progress
 from turnkeeper.intent.form import Field, Form, form_of
+from turnkeeper.intent.model_replies import without_fence
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.pack import JsonSchema
 from turnkeeper.model.plain_text import is_plain_text, without_controls
@@ -46,25 +47,6 @@ class ModelReading:
 class _Reply(msgspec.Struct):
     fields: dict[str, Any] = {}
     cleared: list[str] = []
-
-
-async def read_by_model(
-    model: ChatModel,
-    text: str,
-    schema: JsonSchema,
-    fields: Mapping[str, Any],
-    *,
-    asked: str | None,
-    prompt: str | None,
-    budget: Budget,
-    deadline: datetime,
-    now: datetime | None = None,
-) -> tuple[Answer, ...]:
-    """The answers that the model finds; none when it fails in any way, or when no call is left."""
-    reading = await ask_for_answers(
-        model, text, schema, fields, asked=asked, prompt=prompt, budget=budget, deadline=deadline, now=now
-    )
-    return reading.answers
 
 
 async def ask_for_answers(
@@ -102,7 +84,7 @@ def answers_in(reply: str, form: Form) -> tuple[Answer, ...] | None:
     if len(reply) > MOST_REPLY_CHARS:
         return None
     try:
-        read = msgspec.json.decode(_unfenced(reply), type=_Reply)
+        read = msgspec.json.decode(without_fence(reply), type=_Reply)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     given = [Answer(name, _clean(value)) for name, value in _leaves(read.fields, form) if value is not None]
@@ -149,11 +131,3 @@ def _shown(
 
 def _described(field: Field) -> Mapping[str, Any]:
     return {**field.schema, "required": field.required}
-
-
-def _unfenced(text: str) -> str:
-    """Without the fence that some models put around JSON."""
-    stripped = text.strip()
-    if stripped.startswith("```") and stripped.endswith("```"):
-        return stripped.strip("`").removeprefix("json").strip()
-    return stripped

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from turnkeeper.errors import BudgetExceeded
+from turnkeeper.intent.model_replies import without_fence
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.dialogue import Clarification, Option
 from turnkeeper.model.message import Message
@@ -94,9 +95,12 @@ def _shown_message(message: Message) -> Mapping[str, Any]:
 
 
 def read_answer(text: str, intents: Sequence[Intent]) -> Resolution | None:
-    """What the answer proposes, in whichever of the known spellings; None when it is no such answer."""
+    """What the answer proposes, in whichever of the known spellings; None when it is no such answer.
+
+    It never proposes a state: a model must not skip what a form still asks for. Only a rule of the pack leads to one.
+    """
     try:
-        answer = msgspec.json.decode(_unfenced(text))
+        answer = msgspec.json.decode(without_fence(text))
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     if not isinstance(answer, dict):
@@ -110,17 +114,11 @@ def read_answer(text: str, intents: Sequence[Intent]) -> Resolution | None:
         source=ResolvedBy.AGENT,
         scores=tuple(_scores(scores, codes))[:MOST_SCORES],
         intent=_code(answer.get("intent"), codes),
-        state=_text(answer.get("state")),
         confidence=_confidence(answer.get("confidence")) or 0.0,
         needs_clarification=asks is True,
         question=_question(answer),
         options=tuple(_options(answer.get("options"), codes)),
     )
-
-
-def _unfenced(text: str) -> str:
-    """From the first brace to the last: some models put a fence, or a sentence, around JSON."""
-    return text[text.find("{") : text.rfind("}") + 1]
 
 
 def _first(answer: Mapping[str, Any], *names: str) -> Any:
