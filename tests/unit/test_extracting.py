@@ -119,6 +119,41 @@ def test_a_number_that_nothing_asks_for_goes_nowhere() -> None:
     assert answers("I have 3 questions", form=FORMS["trip"]) == {}
 
 
+def test_a_number_that_is_wanted_goes_to_the_only_field_that_can_take_one() -> None:
+    desk = FORMS["desk"]
+    two_numbers = {**desk, "properties": {**desk["properties"], "dogs": {"type": "integer"}}}
+
+    assert answers("a table for 4 on friday", form=desk) == {"party_size": 4, "day": "friday"}
+    assert answers("a table for 4 on friday", form=two_numbers) == {"day": "friday"}
+    assert answers("a table for 4 on friday, and 2 dogs", form=desk) == {"day": "friday"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("I live at 5 Main Street", "order 66231 is late", "room 12", "in 2 days", "for 2 days", "for 3 hours"),
+        *("I have 3 questions", "for 40 please", "for 2.5 please", "for 5 euros", "for the 5th", "#5", "for 4 or 5"),
+    ],
+)
+def test_a_number_of_something_else_goes_nowhere(text: str) -> None:
+    assert answers(text, form=FORMS["desk"]) == {}
+
+
+def test_a_number_amidst_the_words_of_a_text_is_part_of_it() -> None:
+    desk = FORMS["desk"]
+
+    assert answers("a cake for 4 please", form=desk, asked="note") == {"note": "a cake for 4"}
+    assert answers("note: candles for 4", form=desk) == {"note": "candles for 4"}
+
+
+def test_a_list_of_numbers_is_read_when_it_was_asked_for_or_is_named() -> None:
+    gifts = FORMS["gifts"]
+
+    assert answers("50 and 25", form=gifts, asked="amounts") == {"amounts": [50, 25]}
+    assert answers("the amounts are 50, 25 and 10", form=gifts) == {"amounts": [50, 25, 10]}
+    assert answers("50 and 25", form=gifts) == {}
+
+
 def test_a_date_that_could_replace_one_of_two_replaces_neither() -> None:
     held = {"outbound": "2026-12-01", "return_date": "2026-12-05"}
 

@@ -1,7 +1,8 @@
 """What a message answers in a form, by rules: no model is asked.
 
 A value goes to one field only: to the one that is named beside it, else to the one that was asked for, else to the only
-one that can take it. Words that nothing claims become the answer to a question for a text.
+one that can take it; a number only where the words around it say how many or how much is wanted. Words that nothing
+claims become the answer to a question for a text.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +18,11 @@ from turnkeeper.intent.language import Language, language_of
 from turnkeeper.intent.reading.assigning import assigned
 from turnkeeper.intent.reading.claims import Claims
 from turnkeeper.intent.reading.corrections import clears, corrects, doubts, is_unwanted
+from turnkeeper.intent.reading.counting import counted
 from turnkeeper.intent.reading.free_text import asked_text, named_texts
 from turnkeeper.intent.reading.mentions import hints_in, mentions_in
 from turnkeeper.intent.reading.message import Message
+from turnkeeper.intent.reading.number_lists import number_lists
 from turnkeeper.intent.reading.pieces import pieces_in
 from turnkeeper.intent.reading.said import said_in
 from turnkeeper.intent.reading.selecting import selected
@@ -111,7 +114,9 @@ def _read(message: Message) -> Reading:
     found = dict(_taken_back(message, claims))
     found |= named_texts(message, claims)
     found |= assigned(message, claims)
+    found |= number_lists(message, claims)
     found |= selected(message, claims)
+    found |= counted(message, claims)
     found |= truths(message, claims)
     found |= asked_text(message, claims, found)
     is_correction = message.corrects and not _is_plain_no(message, found)

@@ -22,6 +22,9 @@ class Numbers(_Part, frozen=True):
     not_numbers: tuple[str, ...]
     currencies: tuple[str, ...]
     multipliers: dict[str, int]
+    wanted_before: tuple[str, ...]
+    wanted_behind: tuple[str, ...]
+    money_before: tuple[str, ...]
     phrases: dict[str, int]
 
 

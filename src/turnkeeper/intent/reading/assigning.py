@@ -13,6 +13,7 @@ from turnkeeper.intent.language import Language
 from turnkeeper.intent.reading.claims import Claims
 from turnkeeper.intent.reading.mentions import Mention
 from turnkeeper.intent.reading.message import Message
+from turnkeeper.intent.reading.number_lists import lists_numbers
 from turnkeeper.intent.reading.phrases import any_of, pattern_of
 from turnkeeper.intent.reading.said import Piece, PieceKind
 from turnkeeper.intent.reading.times import Clock
@@ -111,7 +112,8 @@ def _unnamed(piece: Piece, field: Field, able: list[Field], message: Message) ->
     if message.asked is not None and message.asked.name == field.name:
         return _ASKED
     if piece.kind is PieceKind.NUMBER:
-        return _ONLY if len(able) == 1 and message.corrects else 0.0
+        wants_list = message.asked is not None and lists_numbers(message.asked)
+        return _ONLY if len(able) == 1 and message.corrects and not wants_list else 0.0
     if len(able) == 1:
         return _ONLY
     return _NEXT if message.holds(field) is None else 0.0
