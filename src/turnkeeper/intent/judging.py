@@ -109,7 +109,7 @@ def _proposed(resolution: Resolution) -> Iterator[Score]:
     """All scores, and the intent that is named outright as one more. A confidence in no intent counts for none."""
     yield from resolution.scores
     if resolution.intent is not None:
-        yield Score(intent=resolution.intent, confidence=resolution.confidence, state=resolution.state)
+        yield Score(intent=resolution.intent, confidence=resolution.confidence)
 
 
 def _proposes(resolution: Resolution) -> bool:

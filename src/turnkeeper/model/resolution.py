@@ -44,7 +44,6 @@ class Resolution:
     source: ResolvedBy
     scores: tuple[Score, ...] = ()
     intent: str | None = None
-    state: str | None = None
     confidence: float = 0.0
     needs_clarification: bool = False
     question: str | None = None

@@ -1,35 +1,31 @@
-"""Runs in a SQLite file: taking them in, taking turns, and how they end."""
+"""Runs in a SQLite file, from the moment they take their turn."""
 
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from turnkeeper.errors import (
-    DuplicateRequest,
     LeaseLost,
-    QueueFull,
     RunNotFound,
-    RunNotWaiting,
     SessionMoved,
-    SessionNotFound,
 )
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
-from turnkeeper.model.session import Custody, Session
+from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd, Work
 from turnkeeper.stores import rows
-from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
+from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import (
@@ -39,7 +35,7 @@ from turnkeeper.stores.sqlite.endings import (
     end_unheld_run,
     explain_run,
 )
-from turnkeeper.stores.sqlite.sessions import insert_session
+from turnkeeper.stores.sqlite.held import checkpoint_in, lease_in, new_lease, run_in, taking_params
 from turnkeeper.stores.sqlite.units import change_units
 
 
@@ -47,115 +43,10 @@ class SqliteRuns:
     def __init__(self, database: SqliteDatabase, audit: SqliteAudit) -> None:
         self._database = database
         self._audit = audit
-
-    # --- taking a run in
+        self._accepting = SqliteAccepting(database, audit)
 
     async def accept(self, intake: Intake) -> Accepted:
-        return await self._database.write("accept", lambda tx: self._accept(tx, intake))
-
-    def _accept(self, tx: Tx, intake: Intake) -> Accepted:
-        known = self._known_request(tx, intake)
-        if known is not None and not known.may_be_sent_again:
-            self._audit.append(tx, intake.audit)
-            return Accepted(run=known, attached=True)
-        if known is not None:
-            # What the first attempt has done for good, such as a reset, is not done again.
-            intake = replace(intake, run=replace(intake.run, retry_of=known.retry_of or known.id))
-        if intake.answers is not None:
-            accepted = self._accept_answer(tx, intake, intake.answers)
-        else:
-            accepted = self._accept_message(tx, intake)
-        if intake.request is not None:
-            statement = sql.insert_request if known is None else sql.move_request
-            tx.execute(statement, rows.request_params(intake.request, accepted.run))
-        self._audit.append(tx, intake.audit)
-        return accepted
-
-    def _known_request(self, tx: Tx, intake: Intake) -> Run | None:
-        if intake.request is None:
-            return None
-        found = tx.execute(sql.find_request, rows.request_params(intake.request, intake.run)).fetchone()
-        if found is None:
-            return None
-        if bytes(found["body_hash"]) != intake.request.body_hash:
-            raise DuplicateRequest(intake.request.key)
-        return self._run(tx, intake.run.tenant, found["run_id"])
-
-    def _accept_message(self, tx: Tx, intake: Intake) -> Accepted:
-        run, subject = intake.run, intake.run.subject
-        if intake.new_session is not None:
-            insert_session(tx, intake.new_session)
-        elif run.custody is Custody.CLIENT:
-            tx.execute(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
-        agent, session_double_text, lease = self._room_for(tx, intake)
-        double_text = intake.double_text or session_double_text or terms_of(intake.agents, agent).double_text
-        idle = lease["holder"] is None and lease["queued"] == 0
-        if double_text is DoubleText.REJECT and not idle:
-            raise busy(run.session_id, lease)
-        if not idle and lease["queued"] >= intake.queue_limit:
-            raise QueueFull(run.session_id, queued=lease["queued"])
-
-        changes: dict[str, Any] = {
-            "agent": agent,
-            "queue_no": lease["last_queue_no"] + 1,
-            "feed_no": lease["last_feed_no"] + 1,
-        }
-        taken = None
-        if idle and agent in intake.agents:
-            taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
-            retry_safe = intake.agents[agent].retry_safe
-            run = run.taken(taken.fence, run.accepted_at, retry_safe=retry_safe, **changes)
-            tx.execute(sql.take_lease_at_intake, self._taking_params(taken))
-        else:
-            run = replace(run, **changes)
-            tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
-        if run.custody is Custody.ENGINE:
-            now = rows.micros(run.accepted_at)
-            tx.execute(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
-        tx.execute(sql.insert_run, rows.run_params(run))
-        tx.execute(sql.append_feed, rows.accepted_params(run))
-        return Accepted(run=run, lease=taken, double_text=double_text)
-
-    def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, sqlite3.Row]:
-        """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""
-        run = intake.run
-        if run.custody is Custody.CLIENT:
-            return run.agent, None, self._lease(tx, run.tenant, run.subject)
-        place = {"tenant": run.tenant, "session_id": run.session_id}
-        session = tx.execute(sql.session_and_lease, place).fetchone()
-        if session is None or not (session["owner"] == run.user or intake.sees_whole_tenant):
-            raise SessionNotFound(run.session_id)
-        refuse_if_over(run.session_id, session, run.accepted_at)
-        own = DoubleText(session["double_text"]) if session["double_text"] else None
-        return intake.agent or AgentId(session["agent"]), own, session
-
-    def _accept_answer(self, tx: Tx, intake: Intake, run_id: RunId) -> Accepted:
-        """Queue the waiting run again, with the answer in its checkpoint."""
-        _, _, lease = self._room_for(tx, intake)
-        run = self._run(tx, intake.run.tenant, run_id)
-        if run.session_id != intake.run.session_id:
-            raise RunNotFound(run_id)
-        if run.status is not RunStatus.WAITING:
-            raise RunNotWaiting(run_id, run.status)
-        answered = self._checkpoint(tx, run).answered(intake.answer_text)
-        at = intake.run.accepted_at
-        idle = lease["holder"] is None and lease["queued"] == 0
-        queue_no = lease["last_queue_no"] + 1
-        run = replace(run, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=intake.run.wait_until)
-        taken = None
-        if idle and run.agent in intake.agents:
-            taken = self._new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds)
-            run = run.taken(taken.fence, at, retry_safe=intake.agents[run.agent].retry_safe)
-            tx.execute(sql.take_lease_at_intake, self._taking_params(taken))
-        else:
-            tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": run.subject})
-        tx.execute(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": rows.micros(at)})
-        tx.execute(sql.resume_run, rows.run_params(run))
-        tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, answered, at))
-        no = lease["last_feed_no"] + 1
-        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, {})
-        tx.execute(sql.append_feed, said)
-        return Accepted(run=run, lease=taken, checkpoint=answered)
+        return await self._accepting.accept(intake)
 
     # --- taking turns
 
@@ -185,31 +76,31 @@ class SqliteRuns:
         at: datetime,
         new_run_id: RunId,
     ) -> Claimed | None:
-        lease = self._lease(tx, tenant, subject)
+        lease = lease_in(tx, tenant, subject)
         self._end_overdue(tx, tenant, subject, at)
         if lease["holder"] is not None and lease["expires_at"] > self._database.clock():
             return None
         if lease["holder"] is not None:
-            self._abandon(tx, self._run(tx, tenant, lease["run_id"]), at, new_run_id)
+            self._abandon(tx, run_in(tx, tenant, lease["run_id"]), at, new_run_id)
         found = tx.execute(sql.first_queued_run, {"tenant": tenant, "subject": subject}).fetchone()
         if found is None or found["agent"] not in agents:
             return None
         run = rows.run_of(found)
-        fence = self._lease(tx, tenant, subject)["fence"] + 1
-        taken = self._new_lease(node, run, fence, lease_seconds)
+        fence = lease_in(tx, tenant, subject)["fence"] + 1
+        taken = new_lease(node, run, fence, lease_seconds, clock=self._database.clock())
         run = run.taken(taken.fence, at, retry_safe=agents[run.agent].retry_safe)
-        tx.execute(sql.take_lease, self._taking_params(taken))
+        tx.execute(sql.take_lease, taking_params(taken, clock=self._database.clock()))
         tx.execute(sql.start_run, rows.run_params(run))
-        return Claimed(run=run, lease=taken, checkpoint=self._checkpoint_or_none(tx, run))
+        return Claimed(run=run, lease=taken, checkpoint=checkpoint_in(tx, run))
 
     async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
         await self._database.write("hand_over", lambda tx: self._hand_over(tx, lease, at, new_run_id, explanation))
 
     def _hand_over(self, tx: Tx, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
-        held = self._lease(tx, lease.tenant, lease.subject)
+        held = lease_in(tx, lease.tenant, lease.subject)
         if held["fence"] != lease.fence or held["holder"] is None:
             raise LeaseLost(lease.run_id)
-        self._abandon(tx, self._run(tx, lease.tenant, lease.run_id), at, new_run_id, explanation)
+        self._abandon(tx, run_in(tx, lease.tenant, lease.run_id), at, new_run_id, explanation)
 
     def _abandon(
         self, tx: Tx, run: Run, at: datetime, new_run_id: RunId, explanation: Explanation | None = None
@@ -224,7 +115,7 @@ class SqliteRuns:
         no = append_feed(tx, run.tenant, run.subject, FeedType.RUN_ACCEPTED, new_run_id, at, {"retry_of": run.id})
         again = replace(run.again(new_run_id, at), feed_no=no)
         tx.execute(sql.insert_run, rows.run_params(again))
-        if asked := self._checkpoint_or_none(tx, run):
+        if asked := checkpoint_in(tx, run):
             tx.execute(sql.append_checkpoint, rows.checkpoint_params(again, asked, at))
 
     def _end_overdue(self, tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
@@ -318,7 +209,7 @@ class SqliteRuns:
 
     def _suspend(self, tx: Tx, lease: Lease, checkpoint: Checkpoint, at: datetime, wait_until: datetime) -> Committed:
         released = self._release(tx, lease)
-        run = self._run(tx, lease.tenant, lease.run_id)
+        run = run_in(tx, lease.tenant, lease.run_id)
         tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, checkpoint, at))
         tx.execute(sql.suspend_run, rows.run_params(replace(run, wait_until=wait_until)))
         said = {"question": checkpoint.asks[-1].shown} | self._deltas(tx, lease, released)
@@ -358,7 +249,7 @@ class SqliteRuns:
         return await self._database.write("ask_to_cancel", lambda tx: self._ask_to_cancel(tx, run))
 
     def _ask_to_cancel(self, tx: Tx, run: Run) -> Lease | None:
-        lease = self._lease(tx, run.tenant, run.subject)
+        lease = lease_in(tx, run.tenant, run.subject)
         if lease["holder"] is None or lease["run_id"] != run.id:
             return None
         tx.execute(sql.wish_to_stop, rows.wish_params(run, CANCEL, None))
@@ -368,10 +259,10 @@ class SqliteRuns:
         return await self._database.write("ask_to_give_way", lambda tx: self._ask_to_give_way(tx, newcomer, how))
 
     def _ask_to_give_way(self, tx: Tx, newcomer: Run, how: DoubleText) -> Lease | None:
-        by, lease = newcomer.id, self._lease(tx, newcomer.tenant, newcomer.subject)
-        if lease["holder"] is None or self._run(tx, newcomer.tenant, by).status is not RunStatus.QUEUED:
+        by, lease = newcomer.id, lease_in(tx, newcomer.tenant, newcomer.subject)
+        if lease["holder"] is None or run_in(tx, newcomer.tenant, by).status is not RunStatus.QUEUED:
             return None
-        if not self._run(tx, newcomer.tenant, lease["run_id"]).gives_way:
+        if not run_in(tx, newcomer.tenant, lease["run_id"]).gives_way:
             tx.execute(sql.note_not_merged, {"tenant": newcomer.tenant, "run_id": by})
             return None
         if how is not DoubleText.MERGE:
@@ -392,15 +283,15 @@ class SqliteRuns:
     def _supersede(
         self, tx: Tx, lease: Lease, how: DoubleText, by: RunId, at: datetime, explanation: Explanation | None
     ) -> bool:
-        held = self._lease(tx, lease.tenant, lease.subject)
+        held = lease_in(tx, lease.tenant, lease.subject)
         if held["fence"] != lease.fence or held["holder"] is None:
             return False
-        run, newcomer = self._run(tx, lease.tenant, lease.run_id), self._run(tx, lease.tenant, by)
+        run, newcomer = run_in(tx, lease.tenant, lease.run_id), run_in(tx, lease.tenant, by)
         if not run.gives_way or newcomer.status is not RunStatus.QUEUED:
             return False
         if how is DoubleText.MERGE:
             first = tx.execute(sql.first_queued_run, rows.lease_params(lease)).fetchone()
-            has_asked = self._checkpoint_or_none(tx, run) is not None
+            has_asked = checkpoint_in(tx, run) is not None
             is_next = first is not None and first["id"] == by
             if held["first_delta"] or has_asked or not is_next or newcomer.input.wants_reset:
                 tx.execute(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
@@ -427,7 +318,7 @@ class SqliteRuns:
         chunks = tx.execute(sql.chunks_of_run, chunks_params(run)).fetchall()
         shown = "".join(row["text"] for row in chunks)
         state = rows.from_json(loaded["state"]) if loaded["state"] else {}
-        asked = self._checkpoint_or_none(tx, run)
+        asked = checkpoint_in(tx, run)
         turn = Turn.of(
             run,
             session,
@@ -447,13 +338,13 @@ class SqliteRuns:
         return await self._database.write("cancel", lambda tx: self._cancel(tx, tenant, run_id, at))
 
     def _cancel(self, tx: Tx, tenant: TenantId, run_id: RunId, at: datetime) -> Run:
-        run = self._run(tx, tenant, run_id)
+        run = run_in(tx, tenant, run_id)
         if run.status not in (RunStatus.QUEUED, RunStatus.WAITING):
             return run
         if run.status is RunStatus.QUEUED:
             tx.execute(sql.leave_queue, {"tenant": tenant, "subject": run.subject})
         end_unheld_run(tx, run, RunStatus.CANCELLED, at)
-        return self._run(tx, tenant, run_id)
+        return run_in(tx, tenant, run_id)
 
     # --- reading
 
@@ -495,35 +386,6 @@ class SqliteRuns:
 
     # --- inside a write
 
-    def _run(self, tx: Tx, tenant: TenantId, run_id: RunId) -> Run:
-        found = tx.execute(sql.get_run, {"tenant": tenant, "run_id": run_id}).fetchone()
-        if found is None:
-            raise RunNotFound(run_id)
-        return rows.run_of(found)
-
-    def _lease(self, tx: Tx, tenant: TenantId, subject: Subject) -> sqlite3.Row:
-        found: sqlite3.Row | None = tx.execute(sql.read_lease, {"tenant": tenant, "subject": subject}).fetchone()
-        if found is None:
-            raise SessionNotFound(SessionId(subject))
-        return found
-
-    def _new_lease(self, node: NodeId, run: Run, fence: int, seconds: float) -> Lease:
-        return Lease(
-            tenant=run.tenant,
-            subject=run.subject,
-            run_id=run.id,
-            holder=node,
-            fence=Fence(fence),
-            expires_at=rows.moment(self._database.clock()) + timedelta(seconds=seconds),
-        )
-
-    def _taking_params(self, lease: Lease) -> rows.Params:
-        return rows.lease_params(lease) | {
-            "holder": lease.holder,
-            "expires_at": rows.micros(lease.expires_at),
-            "clock": self._database.clock(),
-        }
-
     def _release(self, tx: Tx, lease: Lease) -> sqlite3.Row:
         released: list[sqlite3.Row] = tx.execute(sql.release_lease, rows.lease_params(lease)).fetchall()
         if not released:
@@ -544,11 +406,3 @@ class SqliteRuns:
     ) -> None:
         no = released["last_feed_no"]
         tx.execute(sql.append_feed, rows.feed_params(lease.tenant, lease.subject, no, type, lease.run_id, at, said))
-
-    def _checkpoint(self, tx: Tx, run: Run) -> Checkpoint:
-        found = tx.execute(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id}).fetchone()
-        return rows.checkpoint_of(found["data"])
-
-    def _checkpoint_or_none(self, tx: Tx, run: Run) -> Checkpoint | None:
-        found = tx.execute(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id}).fetchone()
-        return rows.checkpoint_of(found["data"]) if found else None

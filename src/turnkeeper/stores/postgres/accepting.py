@@ -1,0 +1,265 @@
+"""Taking a message or an answer into the queue of its session, in a PostgreSQL database."""
+
+from dataclasses import replace
+from typing import Any
+
+import asyncpg
+
+from turnkeeper.errors import (
+    DuplicateRequest,
+    QueueFull,
+    RunNotFound,
+    RunNotWaiting,
+    SessionNotFound,
+)
+from turnkeeper.model.audit import AuditEntry
+from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.session import Custody
+from turnkeeper.ports.runs import Accepted, Intake
+from turnkeeper.stores import rows
+from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
+from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
+from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
+from turnkeeper.stores.postgres.held import checkpoint_in, in_micros, locked_lease, run_in, take_lease
+from turnkeeper.stores.postgres.sessions import insert_session
+
+
+class PostgresAccepting:
+    def __init__(self, database: PostgresDatabase, audit: PostgresAudit) -> None:
+        self._database = database
+        self._audit = audit
+
+    # --- taking a run in, in one statement where nothing is in the way
+
+    async def accept(self, intake: Intake) -> Accepted:
+        return await self._database.finish(self._accept(intake))
+
+    async def _accept(self, intake: Intake) -> Accepted:
+        accepted = await self._audit.append(intake.audit, lambda entry: self._accept_at_once(intake, entry))
+        while accepted is None:
+            accepted = await self._audit.append(intake.audit, lambda entry: self._accept_with_care(intake, entry))
+        return accepted
+
+    async def _accept_at_once(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
+        """None when it must be looked at with care: a refusal, an answer, or a request that is known already."""
+        if intake.answers is not None:
+            return None
+        try:
+            if intake.new_session is not None or intake.run.custody is Custody.CLIENT:
+                return await self._accept_first_message(intake, entry)
+            return await self._accept_message(intake, entry)
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "requests_pkey":
+                raise
+            return None
+
+    async def _accept_message(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
+        terms = intake.agents.items()
+        params = rows.run_params(intake.run) | _request_params(intake) | entry_params(entry)
+        params |= {
+            "sees_whole_tenant": intake.sees_whole_tenant,
+            "queue_limit": intake.queue_limit,
+            "double_text": intake.double_text and intake.double_text.value,
+            "wanted_agent": intake.agent,
+            "agents_here": list(intake.agents),
+            "retry_safe_agents": [agent for agent, its in terms if its.retry_safe],
+            "rejecting": [agent for agent, its in terms if its.double_text is DoubleText.REJECT],
+            "holder": intake.node,
+            "lease_micros": in_micros(intake.lease_seconds),
+        }
+        found = await self._database.write("accept", sql.accept_message, params)
+        if not found:
+            return None
+        taken = found[0]
+        agent, own = AgentId(taken["agent"]), taken["double_text"]
+        run = replace(intake.run, agent=agent, queue_no=taken["queue_no"], feed_no=taken["feed_no"])
+        lease = None
+        if taken["is_taken"]:
+            lease = _lease(intake.node, run, taken)
+            run = run.taken(lease.fence, run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
+        return Accepted(run=run, lease=lease, double_text=_double_text(intake, agent, DoubleText(own) if own else None))
+
+    async def _accept_first_message(self, intake: Intake, entry: AuditEntry) -> Accepted:
+        session, agent, own = intake.new_session, intake.run.agent, None
+        if session is not None:
+            agent, own = intake.agent or session.agent, session.double_text
+        run = replace(intake.run, agent=agent, queue_no=1, feed_no=1)
+        if agent in intake.agents:
+            run = run.taken(Fence(1), run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
+        kept = rows.session_params(session) if session else dict.fromkeys(_OF_A_SESSION)
+        params = kept | {"session_agent": kept["agent"]} | rows.run_params(run) | _request_params(intake)
+        params |= entry_params(entry) | {
+            "is_taken": run.fence is not None,
+            "holder": intake.node,
+            "lease_micros": in_micros(intake.lease_seconds),
+            "data": rows.accepted_params(run)["data"],
+        }
+        taken = (await self._database.write("accept", sql.accept_first_message, params))[0]
+        lease = _lease(intake.node, run, taken) if run.fence else None
+        return Accepted(run=run, lease=lease, double_text=_double_text(intake, agent, own))
+
+    # --- taking a run in, step by step
+
+    async def _accept_with_care(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
+        """None when the same request came in at the same time: then look again."""
+        try:
+            async with self._database.transaction("accept") as tx:
+                accepted = await self._accept_in(tx, intake)
+                await tx.run(sql.append_audit, entry_params(entry))
+                return accepted
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "requests_pkey":
+                raise
+            return None
+
+    async def _accept_in(self, tx: Tx, intake: Intake) -> Accepted:
+        await tx.run(sql.lock_lease, {"tenant": intake.run.tenant, "subject": intake.run.subject})
+        known = await self._known_request(tx, intake)
+        if known is not None and not known.may_be_sent_again:
+            return Accepted(run=known, attached=True)
+        if known is not None:
+            # What the first attempt has done for good, such as a reset, is not done again.
+            intake = replace(intake, run=replace(intake.run, retry_of=known.retry_of or known.id))
+        if intake.answers is not None:
+            accepted = await self._accept_answer(tx, intake, intake.answers)
+        else:
+            accepted = await self._accept_message_in(tx, intake)
+        if intake.request is not None:
+            statement = sql.insert_request if known is None else sql.move_request
+            await tx.run(statement, rows.request_params(intake.request, accepted.run))
+        return accepted
+
+    async def _known_request(self, tx: Tx, intake: Intake) -> Run | None:
+        if intake.request is None:
+            return None
+        found = await tx.one(sql.find_request, rows.request_params(intake.request, intake.run))
+        if found is None:
+            return None
+        if found["body_hash"] != intake.request.body_hash:
+            raise DuplicateRequest(intake.request.key)
+        return await run_in(tx, intake.run.tenant, found["run_id"])
+
+    async def _accept_message_in(self, tx: Tx, intake: Intake) -> Accepted:
+        run, subject = intake.run, intake.run.subject
+        if intake.new_session is not None:
+            await insert_session(tx, intake.new_session)
+        elif run.custody is Custody.CLIENT:
+            await tx.run(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
+        agent, session_double_text, lease = await self._room_for(tx, intake)
+        double_text = _double_text(intake, agent, session_double_text)
+        idle = lease["holder"] is None and lease["queued"] == 0
+        if double_text is DoubleText.REJECT and not idle:
+            raise busy(run.session_id, lease)
+        if not idle and lease["queued"] >= intake.queue_limit:
+            raise QueueFull(run.session_id, queued=lease["queued"])
+
+        numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}
+        run = replace(run, agent=agent, **numbers)
+        taken = None
+        if idle and agent in intake.agents:
+            taken = await take_lease(tx, sql.take_lease_at_intake, intake.node, run, intake.lease_seconds)
+            run = run.taken(taken.fence, run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
+        else:
+            await tx.run(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
+        if run.custody is Custody.ENGINE:
+            now = rows.micros(run.accepted_at)
+            await tx.run(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
+        await tx.run(sql.insert_run, rows.run_params(run))
+        await tx.run(sql.append_feed, rows.accepted_params(run))
+        return Accepted(run=run, lease=taken, double_text=double_text)
+
+    async def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, Row]:
+        """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""
+        run = intake.run
+        if run.custody is Custody.CLIENT:
+            return run.agent, None, await locked_lease(tx, run.tenant, run.subject)
+        place = {"tenant": run.tenant, "session_id": run.session_id}
+        session = await tx.one(sql.session_and_lease, place)
+        if session is None or not (session["owner"] == run.user or intake.sees_whole_tenant):
+            raise SessionNotFound(run.session_id)
+        refuse_if_over(run.session_id, session, run.accepted_at)
+        own = DoubleText(session["double_text"]) if session["double_text"] else None
+        return intake.agent or AgentId(session["agent"]), own, session
+
+    async def _accept_answer(self, tx: Tx, intake: Intake, run_id: RunId) -> Accepted:
+        """Queue the waiting run again, with the answer in its checkpoint."""
+        _, _, lease = await self._room_for(tx, intake)
+        run = await run_in(tx, intake.run.tenant, run_id)
+        if run.session_id != intake.run.session_id:
+            raise RunNotFound(run_id)
+        if run.status is not RunStatus.WAITING:
+            raise RunNotWaiting(run_id, run.status)
+        answered = (await self._open_checkpoint(tx, run)).answered(intake.answer_text)
+        at = intake.run.accepted_at
+        idle = lease["holder"] is None and lease["queued"] == 0
+        run = replace(
+            run, status=RunStatus.QUEUED, queue_no=lease["last_queue_no"] + 1, wait_until=intake.run.wait_until
+        )
+        taken = None
+        if idle and run.agent in intake.agents:
+            taken = await take_lease(tx, sql.take_lease_at_intake, intake.node, run, intake.lease_seconds)
+            run = run.taken(taken.fence, at, retry_safe=intake.agents[run.agent].retry_safe)
+        else:
+            await tx.run(sql.queue_on_lease, {"tenant": run.tenant, "subject": run.subject})
+        now = rows.micros(at)
+        await tx.run(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
+        await tx.run(sql.resume_run, rows.run_params(run))
+        await tx.run(sql.append_checkpoint, rows.checkpoint_params(run, answered, at))
+        no = lease["last_feed_no"] + 1
+        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, {})
+        await tx.run(sql.append_feed, said)
+        return Accepted(run=run, lease=taken, checkpoint=answered)
+
+    async def _open_checkpoint(self, tx: Tx, run: Run) -> Checkpoint:
+        found = await checkpoint_in(tx, run)
+        assert found is not None, "a waiting run has asked something"
+        return found
+
+
+_OF_A_SESSION = (
+    "dialogue",
+    "packs",
+    "from_session_id",
+    "mounts",
+    "preferences",
+    "owner",
+    "agent",
+    "revision",
+    "version",
+    "turns",
+    "last_seq",
+    "epoch",
+    "epoch_started_at",
+    "epoch_first_seq",
+    "title",
+    "double_text",
+    "metadata",
+    "idle_for_seconds",
+    "created_at",
+)
+
+
+def _request_params(intake: Intake) -> dict[str, Any]:
+    request = intake.request
+    return {"key": request and request.key, "body_hash": request and request.body_hash}
+
+
+def _double_text(intake: Intake, agent: AgentId, of_session: DoubleText | None) -> DoubleText:
+    """Request, then session, then agent."""
+    return intake.double_text or of_session or terms_of(intake.agents, agent).double_text
+
+
+def _lease(node: NodeId, run: Run, taken: Row) -> Lease:
+    return Lease(
+        tenant=run.tenant,
+        subject=run.subject,
+        run_id=run.id,
+        holder=node,
+        fence=Fence(taken["fence"]),
+        expires_at=rows.moment(taken["expires_at"]),
+    )
