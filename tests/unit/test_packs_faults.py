@@ -152,7 +152,30 @@ KINDS = [
     ),
     # YAML.
     intent("code: LEAVE", "code: [LEAVE", "syntax", "brackets", what="a bracket left open", at="name: Leave"),
-    intent("name: Leave", "\tname: Leave", "syntax", "indent", what="a tab as an indent"),
+    intent("name: Leave", "\tname: Leave", "syntax", "a tab in the indent", what="a tab as an indent"),
+    intent("    pattern:", "\tpattern:", "syntax", "Use blanks", what="a tab as an indent in a list", at="\tpattern"),
+    intent("name: Leave a message", "name: Hello: I leave", "syntax", "the text in quotes", what="a colon in a text"),
+    intent("name: Leave a message", "name: {x} messages", "syntax", "the text in quotes", what="a variable in front"),
+    intent("name: Leave a message", "name: @you", "syntax", "the text in quotes", what="a sign in front"),
+    intent("name: Leave a message", "name: 'it's'", "syntax", "write ''", what="a single quote in single quotes"),
+    intent("name: Leave a message", 'name: "Leave', "syntax", "not closed", what="quotes left open"),
+    intent("name: Leave a message", "name Leave", "syntax", "`key: value`", what="no colon"),
+    intent("name: Leave a message", "  name: Leave", "syntax", "the same indent", what="an indent too far"),
+    intent("  - can you tell", " - can you tell", "syntax", "indent", what="an indent too near"),
+    intent(
+        r"pattern: \b(leave|take)\b.*\bmessage\b",
+        r'pattern: "\d+"',
+        "syntax",
+        "single quotes",
+        what="a backslash in double quotes",
+    ),
+    intent(
+        r"pattern: \b(leave|take)\b.*\bmessage\b",
+        r'pattern: "\btake\b"',
+        "control_character",
+        "single quotes",
+        what="a word boundary in double quotes",
+    ),
     intent("name: Leave", "code: X\nname: Leave", "repeated_key", "Keep one", what="a key twice", at="code: X"),
     intent("name: Leave a message", "name: &a Leave", "alias", "Write the value out", what="an anchor"),
     intent("name: Leave a message", "name: *a", "alias", "Write the value out", what="an alias"),
@@ -351,6 +374,21 @@ KINDS = [
     ),
     schema('"required": ["message"', '"required" ["message"', "syntax", "colon", what="JSON without a colon"),
     schema('"email"]\n', '"email"],\n', "syntax", "comma", what="JSON with a comma too many", at="}"),
+    schema('"required": [', '// must\n"required": [', "syntax", "no comments", what="a comment in JSON", at="// must"),
+    schema('"required": [', "'required': [", "syntax", "double ones", what="single quotes in JSON"),
+    schema('"required": [', "required: [", "syntax", "comma before it", what="a JSON key without quotes"),
+    schema(
+        '"maxLength": 1000', '"maxLenght": 1000', "unfit_schema", "Did you mean 'maxLength'", what="a keyword misspelt"
+    ),
+    schema('"title": "Message"', '"titel": "X"', "unfit_schema", "Did you mean 'title'", what="a remark misspelt"),
+    schema('"maxLength": 1000', '"minimum": 1', "unfit_schema", "means nothing for", what="a keyword of another type"),
+    Kind(
+        what="a form without fields",
+        change=with_file(SCHEMA, '{"type": "object", "properties": {}}'),
+        code="unfit_schema",
+        file=SCHEMA,
+        remedy="at least one field",
+    ),
     schema('"maxLength": 1000', '"maxLength": NaN', "syntax", "a number", what="NaN"),
     schema('"maxLength": 1000', '"maxLength": 1e999', "unfit_number", "smaller", what="a number beyond all numbers"),
     schema('"What shall I pass on?",', '"What shall', "syntax", "quotes", what="a text without an end"),
@@ -440,7 +478,7 @@ KINDS = [
     response('"To {email.host}?"', "unknown_variable", "email", what="a field in a text"),
     response('"To {params}?"', "unknown_variable", "params.NAME", what="all params at once"),
     response('"{missing.x}?"', "unknown_variable", "missing", what="a look inside a variable"),
-    response('"To {email?"', "unfit_variable", "doubled", what="a brace left open"),
+    response('"To {email?"', "unfit_variable", "The brace of '{email' is not closed", what="a brace left open"),
     response('"To email}?"', "unfit_variable", "doubled", what="a brace too many"),
     response('"To {}?"', "unfit_variable", "Write a name", what="braces around nothing"),
     response('"To {email[0]}?"', "unfit_variable", "without brackets", what="an index"),
@@ -498,6 +536,48 @@ def test_a_kind_alone_does_not_blame_what_is_right() -> None:
     _, faults = read_pack(files)
 
     assert [(fault.file, fault.code) for fault in faults] == [(INTENT, "syntax")]
+
+
+def test_a_code_in_small_letters_is_told_once_and_never_advised() -> None:
+    files = saying(INTENT, "code: LEAVE_MESSAGE", "code: leave_message")(STARTER)
+
+    _, faults = read_pack(files)
+
+    assert [(fault.file, fault.code) for fault in faults] == [(INTENT, "unfit_code")]
+
+
+def test_a_state_in_small_letters_is_told_once() -> None:
+    files = saying(INTENT, "- DONE", "- done")(STARTER)
+
+    _, faults = read_pack(files)
+
+    assert [(fault.file, fault.code) for fault in faults] == [(INTENT, "unfit_code")]
+
+
+def test_responses_to_codes_in_small_letters_are_not_taken_for_the_same() -> None:
+    files = adding(RESPONSES, "- intent: greet\n  text: x\n- intent: leave_message\n  text: y")(STARTER)
+
+    _, faults = read_pack(files)
+
+    assert [fault.code for fault in faults] == ["unfit_code", "unfit_code"]
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ('"To {nobody}?"', 13),
+        ("'To {nobody}?'", 13),
+        ("To {nobody}?", 12),
+        (r'"\u0054o {nobody}?"', 9),
+        (">-\n    To {nobody}?", 9),
+    ],
+)
+def test_a_variable_is_told_where_it_stands_and_in_a_longer_text_where_that_begins(text: str, column: int) -> None:
+    files = {**STARTER, RESPONSES: f"- intent: GREET\n  text: {text}\n"}
+
+    (fault,) = read_pack(files)[1]
+
+    assert (fault.line, fault.column, fault.code) == (2, column, "unknown_variable")
 
 
 def test_all_faults_of_all_files_come_at_once_in_the_order_of_file_and_line() -> None:

@@ -13,11 +13,15 @@ LARGEST_NUMBER = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """`values` and `keys` say where the value, and the key, of a JSON pointer stand."""
+    """`values` and `keys` say where the value, and the key, of a JSON pointer stand.
+
+    `letters` has the first letter of every text that stands in one line as it is read, without escapes.
+    """
 
     value: Any
     values: Mapping[str, Place] = field(default_factory=dict)
     keys: Mapping[str, Place] = field(default_factory=dict)
+    letters: Mapping[str, Place] = field(default_factory=dict)
 
     def place(self, pointer: str) -> Place:
         """Where the value stands; for a value that is not there, what it would stand in."""
@@ -27,6 +31,11 @@ class Document:
 
     def key_place(self, pointer: str) -> Place:
         return self.keys.get(pointer) or self.place(pointer)
+
+    def letter_place(self, pointer: str, at: int) -> Place:
+        """Where this letter of a text stands, or else the text."""
+        first = self.letters.get(pointer)
+        return Place(line=first.line, column=first.column + at) if first else self.place(pointer)
 
 
 class DocumentFault(Exception):

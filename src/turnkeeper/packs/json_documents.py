@@ -69,7 +69,10 @@ class _Reader:
     def _key(self, pointer: str) -> tuple[str, str]:
         place = self._place()
         if self._next() != '"':
-            raise self._fault("A key in double quotes is missing here. Write one, or take away the comma before it.")
+            self._refuse_foreign_sign()
+            is_behind_comma = self._text[: self._at].rstrip().endswith(",")
+            remedy = "Write one, or take away the comma before it." if is_behind_comma else 'Write "key": value.'
+            raise self._fault(f"A key in double quotes is missing here. {remedy}")
         key = self._string()
         member = below(pointer, key)
         if member in self.keys:
@@ -91,6 +94,7 @@ class _Reader:
         if self._takes(bracket):
             return True
         if not self._takes(","):
+            self._refuse_foreign_sign()
             raise self._fault(f"A comma or {bracket} is missing here. Write it, and look at the quotes just above.")
         return False
 
@@ -114,7 +118,15 @@ class _Reader:
         if number := _NUMBER.match(self._text, self._at):
             self._at = number.end()
             return fit_number(number[0], place)
+        self._refuse_foreign_sign()
         raise self._fault("This is no value of JSON. Write a text in double quotes, a number, true, false or null.")
+
+    def _refuse_foreign_sign(self) -> None:
+        """What other languages allow, and JSON does not."""
+        if self._text.startswith(("//", "/*", "#"), self._at):
+            raise self._fault('JSON has no comments. Take it away, or write "$comment": "..." as a member.')
+        if self._next() == "'":
+            raise self._fault("JSON knows no single quotes. Write double ones.")
 
     def _takes(self, sign: str) -> bool:
         self._skip()

@@ -40,10 +40,21 @@ class Part:
     pointer: str = ""
     value: Any
 
-    def refuse(self, code: PackFaultCode, message: str, *, is_warning: bool = False, at_key: bool = False) -> None:
+    def refuse(
+        self,
+        code: PackFaultCode,
+        message: str,
+        *,
+        is_warning: bool = False,
+        at_key: bool = False,
+        at_letter: int | None = None,
+    ) -> None:
+        """`at_letter` counts from the beginning of a text; without it the fault is told at the value, or at its key."""
         if len(self.faults) >= ENOUGH_FAULTS:
             raise EnoughFaults
         place = self.document.key_place(self.pointer) if at_key else self.document.place(self.pointer)
+        if at_letter is not None:
+            place = self.document.letter_place(self.pointer, at_letter)
         fault = fault_at(self.file, place, code, message, pointer=self.pointer, is_warning=is_warning)
         self.faults.append(fault)
 

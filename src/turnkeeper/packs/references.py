@@ -1,5 +1,6 @@
 """Whether everything that one file names is there in another."""
 
+import re
 from collections.abc import Iterable
 
 from turnkeeper.intent.rendering import Variable, variables_of
@@ -12,10 +13,12 @@ from turnkeeper.packs.responses import WrittenResponse
 from turnkeeper.packs.schemas import WrittenSchema
 from turnkeeper.packs.written import WrittenPack
 
+_WORD = re.compile(r"(\w[\w-]*(\.\w[\w-]*)*)?")
+
 
 def check_references(pack: WrittenPack) -> None:
     for written, intent in pack.read_intents():
-        _check_rules(written, intent)
+        _check_rules(pack, written, intent)
         _check_carried(pack, written, intent)
         _check_locales(pack, written.part.inside("locales"), intent.locales)
     for schema in pack.schemas:
@@ -24,11 +27,11 @@ def check_references(pack: WrittenPack) -> None:
         _check_response(pack, response)
 
 
-def _check_rules(written: WrittenIntent, intent: Intent) -> None:
+def _check_rules(pack: WrittenPack, written: WrittenIntent, intent: Intent) -> None:
     rules = written.part.inside("rules")
     for at in range(len(rules.value) if isinstance(rules.value, list) else 0):
         state = rules.inside(at).inside("state")
-        if isinstance(state.value, str) and intent.state(state.value) is None:
+        if isinstance(state.value, str) and pack.lacks_state(intent.code, state.value):
             _refuse_state(state, intent, state.value)
 
 
@@ -44,7 +47,7 @@ def _check_schema(pack: WrittenPack, schema: WrittenSchema) -> None:
     if not _knows_intent(pack, schema.part, schema.intent, "Rename the file, or declare the intent."):
         return
     intent = pack.intent(schema.intent)
-    if intent and schema.state is not None and intent.state(schema.state) is None:
+    if intent and schema.state is not None and pack.lacks_state(intent.code, schema.state):
         _refuse_state(schema.part, intent, schema.state)
 
 
@@ -66,7 +69,7 @@ def _check_response_state(pack: WrittenPack, part: Part, code: str, state: str) 
     if state in (ANY, UNKNOWN):
         return
     intent = pack.intent(code)
-    if intent and intent.state(state) is None:
+    if intent and pack.lacks_state(code, state):
         _refuse_state(part, intent, state)
     states = {each.code for _, every in pack.read_intents() for each in every.states}
     if code == ANY and state not in states and not pack.lacks_intents:
@@ -84,11 +87,8 @@ def _check_variables(pack: WrittenPack, written: WrittenResponse) -> None:
 
 def _check_variable(pack: WrittenPack, part: Part, variable: Variable, code: str | None) -> None:
     if not variable.path:
-        message = (
-            f"{shown(variable.written)} names nothing. Write a name, as in {{party_size}} or {{params.x}}, without "
-            "brackets, ! or :. A brace that shall stay is doubled: {{ and }}."
-        )
-        part.refuse(PackFaultCode.UNFIT_VARIABLE, message)
+        message = f"{_said_of_braces(part, variable)} A brace that shall stay is doubled: {{{{ and }}}}."
+        part.refuse(PackFaultCode.UNFIT_VARIABLE, message, at_letter=variable.at)
         return
     first, *rest = variable.path
     if first == "params":
@@ -100,7 +100,19 @@ def _check_variable(pack: WrittenPack, part: Part, variable: Variable, code: str
     if not is_known:
         known = {*pack.fields(code), *(VARIABLES - {"params"}), "params.NAME"}
         message = f"Nothing fills in {shown(variable.written)}. {meant_instead('.'.join(variable.path), known)}"
-        part.refuse(PackFaultCode.UNKNOWN_VARIABLE, message)
+        part.refuse(PackFaultCode.UNKNOWN_VARIABLE, message, at_letter=variable.at)
+
+
+def _said_of_braces(part: Part, variable: Variable) -> str:
+    if variable.written == "{":
+        begun = _WORD.match(str(part.value), variable.at + 1)[0]  # type: ignore[index]
+        return f"The brace of {shown(f'{{{begun}')} is not closed. Write {{{begun or 'party_size'}}}."
+    if variable.written == "}":
+        return "This brace closes nothing. Open it before the name, or take it away."
+    return (
+        f"{shown(variable.written)} names nothing. Write a name, as in {{party_size}} or {{params.x}}, without "
+        "brackets, ! or :."
+    )
 
 
 def _check_locales(pack: WrittenPack, part: Part, locales: Iterable[str]) -> None:
@@ -114,9 +126,9 @@ def _check_locales(pack: WrittenPack, part: Part, locales: Iterable[str]) -> Non
 
 
 def _knows_intent(pack: WrittenPack, part: Part, code: str, remedy: str) -> bool:
-    if code in pack.by_code or pack.lacks_intents:
+    if not pack.lacks_intent(code):
         return True
-    message = f"There is no intent {shown(code)}. {meant_instead(code, pack.by_code)} {remedy}"
+    message = f"There is no intent {shown(code)}. {meant_instead(code, pack.usable_codes)} {remedy}"
     part.refuse(PackFaultCode.UNKNOWN_INTENT, message)
     return False
 

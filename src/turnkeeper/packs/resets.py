@@ -58,8 +58,9 @@ def _place(pack: WrittenPack, written: WrittenIntent | None) -> Part | None:
 
 
 def _warn_unknown(pack: WrittenPack, part: Part, code: str) -> None:
-    if code not in pack.by_code and not pack.lacks_intents:
-        message = f"There is no intent {code!r}. {meant_instead(code, pack.by_code)} Correct it, or declare the intent."
+    if pack.lacks_intent(code):
+        near = meant_instead(code, pack.usable_codes)
+        message = f"There is no intent {code!r}. {near} Correct it, or declare the intent."
         part.warn(PackFaultCode.RESET_INTENT, message)
 
 

@@ -11,7 +11,7 @@ from turnkeeper.packs.parts import Part
 
 KEYS = ("intent", "state", "text", "agent", "hint", "locale")
 
-_CODE_REMEDY = "Write the code of one, or ANY."
+_CODE_REMEDY = "Write the code of one in capitals, as in BOOK_TABLE, or ANY."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,27 +23,32 @@ class WrittenResponse:
 def read_responses(part: Part) -> Iterator[WrittenResponse]:
     for each in part.items():
         fields = each.fields(KEYS)
-        if isinstance(each.value, dict):
-            yield WrittenResponse(response=_response(each, fields), part=each)
+        response = _response(each, fields) if isinstance(each.value, dict) else None
+        if response:
+            yield WrittenResponse(response=response, part=each)
 
 
-def _response(part: Part, fields: dict[str, Part]) -> Response:
+def _response(part: Part, fields: dict[str, Part]) -> Response | None:
+    """None where it cannot be told for which intent and state it is: nothing else can be held against that."""
     text = fields["text"].text() if "text" in fields else None
     hint = fields["hint"].text() if "hint" in fields else None
     to_agent = fields["agent"].truth() if "agent" in fields else False
     _check_who_speaks(part, fields, to_agent=bool(to_agent))
+    locale = fields["locale"].name(LOCALE, LOCALE_REMEDY) if "locale" in fields else None
+    intent, state = _code(fields, "intent"), _code(fields, "state")
+    if intent is None or state is None:
+        return None
     return Response(
-        intent=_code(fields, "intent"),
-        state=_code(fields, "state"),
+        intent=intent,
+        state=state,
         text=text,
         hint=hint,
-        locale=fields["locale"].name(LOCALE, LOCALE_REMEDY) if "locale" in fields else None,
+        locale=locale,
     )
 
 
-def _code(fields: dict[str, Part], key: str) -> str:
-    code = fields[key].name(CODE, _CODE_REMEDY, PackFaultCode.UNFIT_CODE) if key in fields else ANY
-    return code or ANY
+def _code(fields: dict[str, Part], key: str) -> str | None:
+    return fields[key].name(CODE, _CODE_REMEDY, PackFaultCode.UNFIT_CODE) if key in fields else ANY
 
 
 def _check_who_speaks(part: Part, fields: dict[str, Part], *, to_agent: bool) -> None:

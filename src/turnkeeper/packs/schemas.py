@@ -7,9 +7,17 @@ from typing import Any
 
 from turnkeeper.model.control import RESERVED_NAMES
 from turnkeeper.model.pack import ANY, UNKNOWN, JsonSchema
-from turnkeeper.packs.faults import PackFaultCode, shown
+from turnkeeper.packs.faults import PackFaultCode, meant_instead, shown
 from turnkeeper.packs.intents import CODE
 from turnkeeper.packs.parts import Part
+
+KEYWORDS = frozenset(
+    (
+        *("type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "uniqueItems"),
+        *("minLength", "maxLength", "pattern", "format", "enum", "const", "title", "description", "default"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "examples", "$comment", "$defs"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +40,7 @@ def read_schema(part: Part) -> WrittenSchema | None:
     faults = schema_faults(part.value)
     for fault in faults:
         Part(file=part.file, document=part.document, faults=part.faults, pointer=fault.pointer, value=None).refuse(
-            _code_of(fault.pointer), fault.message
+            _code_of(fault.pointer), _said(part.value, fault.pointer, fault.message)
         )
     codes = _codes_in(part)
     if codes is None:
@@ -67,6 +75,17 @@ def _code_of(pointer: str) -> PackFaultCode:
     parts = pointer.split("/")[1:]
     is_reserved = len(parts) == 2 and parts[0] == "properties" and parts[1] in RESERVED_NAMES
     return PackFaultCode.RESERVED_FIELD if is_reserved else PackFaultCode.UNFIT_SCHEMA
+
+
+def _said(schema: Any, pointer: str, message: str) -> str:
+    """The message, unless there is more to say: of a slip of the fingers what was meant, of a form that it is empty."""
+    if isinstance(schema, Mapping) and not pointer and schema.get("type") == "object" and not schema.get("properties"):
+        return 'A form needs at least one field. Write it into "properties", as in "name": {"type": "string"}.'
+    word = pointer.rpartition("/")[2]
+    if word in KEYWORDS or not message.startswith(f"{word} means nothing"):
+        return message
+    meant = meant_instead(word, KEYWORDS)
+    return f"There is no keyword {shown(word)}. {meant}" if meant.startswith("Did") else message
 
 
 def _codes_in(part: Part) -> tuple[str, str | None] | None:

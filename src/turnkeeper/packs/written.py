@@ -1,5 +1,6 @@
 """All that was read of a pack, each with its place, before one part of it is held against another."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,6 +34,24 @@ class WrittenPack:
         return {written.code: written for written in reversed(self.intents)}
 
     @cached_property
+    def usable_codes(self) -> frozenset[str]:
+        """What can be named: a code that is itself a fault is nothing to advise."""
+        return frozenset(written.code for written in self.intents if written.intent)
+
+    def lacks_intent(self, code: str) -> bool:
+        """Whether there is none, not even one that was meant to be it and has a fault in its code."""
+        meant = {_plain(written.code) for written in self.intents if written.intent is None}
+        return code not in self.by_code and _plain(code) not in meant and not self.lacks_intents
+
+    def lacks_state(self, code: str, state: str) -> bool:
+        """False for an intent of which not every state could be read: it may be one of those."""
+        intent = self.intent(code)
+        if intent is None or intent.state(state) is not None:
+            return False
+        listed = self.by_code[code].part.inside("states").value
+        return listed is None or (isinstance(listed, list) and len(listed) == len(intent.states))
+
+    @cached_property
     def handed_to_agent(self) -> frozenset[str]:
         """The intents with a response that the agent speaks."""
         return frozenset(each.response.intent for each in self.responses if each.response.text is None)
@@ -58,3 +77,8 @@ class WrittenPack:
         schemas = [each.schema for each in self.schemas if each.schema is not None and code in (None, each.intent)]
         self._fields[code] = frozenset(each.name for schema in schemas for each in fields_of(schema))
         return self._fields[code]
+
+
+def _plain(code: str) -> str:
+    """BOOK_TABLE for book-table, Book Table and their like."""
+    return re.sub(r"[^A-Z0-9]+", "_", code.upper())

@@ -28,6 +28,7 @@ from turnkeeper.packs.documents import (
     unfit_number,
 )
 from turnkeeper.packs.faults import START, PackFaultCode, Place
+from turnkeeper.packs.yaml_slips import ESCAPES, slip
 
 # The parser in C is twenty times as fast, and tells the same places.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -38,6 +39,8 @@ _WORDS: dict[str, Any] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0x[0-9a-fA-F]+|0o[0-7]+")
+# What `\b` and its like are in double quotes; whoever writes them there means a regular expression.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
@@ -53,10 +56,7 @@ def _events(text: str) -> Iterator[Event]:
     try:
         yield from yaml.parse(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        said = " ".join(part for part in (error.context, error.problem) if part)
-        message = f"This is no YAML: {said}. Look at the indent, colons, quotes and brackets here and just above."
-        raise DocumentFault(PackFaultCode.SYNTAX, message, _place(mark) if mark else START) from None
+        raise slip(text, error) from None
     except yaml.YAMLError:
         message = "This is no YAML: it holds a character that may not be there. Write it as \\u and its number."
         raise DocumentFault(PackFaultCode.SYNTAX, message, START) from None
@@ -78,11 +78,13 @@ class _Builder:
     open: list[_Open] = field(default_factory=list)
     values: dict[str, Place] = field(default_factory=dict)
     keys: dict[str, Place] = field(default_factory=dict)
+    letters: dict[str, Place] = field(default_factory=dict)
     roots: list[Any] = field(default_factory=list)
     documents: int = 0
 
     def document(self) -> Document:
-        return Document(value=self.roots[0] if self.roots else None, values=self.values, keys=self.keys)
+        root = self.roots[0] if self.roots else None
+        return Document(value=root, values=self.values, keys=self.keys, letters=self.letters)
 
     def take(self, event: Event) -> None:
         place = _place(event.start_mark)
@@ -117,8 +119,10 @@ class _Builder:
         value = _value_of(event, place)
         if self._awaits_key():
             self._take_key(value, place)
-        else:
-            self._put(value, place)
+            return
+        pointer = self._put(value, place)
+        if first := _first_letter(event):
+            self.letters[pointer] = first
 
     def _awaits_key(self) -> bool:
         return bool(self.open) and isinstance(self.open[-1].value, dict) and self.open[-1].key is None
@@ -153,6 +157,8 @@ class _Builder:
 
 def _value_of(event: ScalarEvent, place: Place) -> Any:
     text: str = event.value
+    if event.style == '"' and _CONTROL.search(text):
+        raise DocumentFault(PackFaultCode.CONTROL_CHARACTER, f"This text holds a control character. {ESCAPES}", place)
     if not event.implicit[0]:  # It stands in quotes, or is a block of text.
         return text
     if text in _WORDS:
@@ -160,6 +166,15 @@ def _value_of(event: ScalarEvent, place: Place) -> Any:
     if _NO_NUMBER.fullmatch(text):
         raise unfit_number(place)
     return fit_number(text, place) if _NUMBER.fullmatch(text) else text
+
+
+def _first_letter(event: ScalarEvent) -> Place | None:
+    """Where the text begins inside its quotes; None where its letters do not stand one for one in a single line."""
+    start: Any = event.start_mark
+    end: Any = event.end_mark
+    quotes = 1 if event.style in ("'", '"') else 0
+    is_as_written = start.line == end.line and end.column - start.column == len(event.value) + 2 * quotes
+    return Place(line=start.line + 1, column=start.column + 1 + quotes) if is_as_written else None
 
 
 def _refuse_what_is_written_by_reference(event: Event, place: Place) -> None:
