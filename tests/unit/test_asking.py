@@ -9,7 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.unit.forms import BOOKING, FILLED, FORMS, forms_with_values
-from turnkeeper.intent.asking import Asked, confirmation_for, question_about, question_for, what_to_change
+from turnkeeper.intent.asking import (
+    Asked,
+    confirmation_for,
+    dropped,
+    question_about,
+    question_for,
+    waiting,
+    what_to_change,
+)
 from turnkeeper.intent.collecting import Answer, progress, put
 from turnkeeper.intent.rendering import render, variables_of
 
@@ -20,6 +28,8 @@ def ask(
     *answers: Answer,
     just_started: bool = False,
     was_understood: bool = True,
+    asks_back: bool = False,
+    misses: int = 0,
 ) -> Asked:
     result = put(schema, fields, answers)
     return question_for(
@@ -29,6 +39,8 @@ def ask(
         intent_name="Book a table",
         just_started=just_started,
         was_understood=was_understood,
+        asks_back=asks_back,
+        misses=misses,
     )
 
 
@@ -52,6 +64,37 @@ def test_what_is_asked_again_is_asked_in_other_words_and_with_help() -> None:
     assert again.endswith("Write it like 2026-12-24, or say tomorrow or Friday.")
 
 
+def test_a_question_is_not_called_an_answer() -> None:
+    asked = ask(BOOKING, {}, was_understood=False, asks_back=True).text
+
+    assert asked.startswith("Let me finish this first. ")
+
+
+def test_after_two_misses_a_way_out_is_told() -> None:
+    way_out = 'Say "reset" to start over, or "switch to ..." for something else.'
+
+    assert way_out not in ask(BOOKING, {}, was_understood=False, misses=1).text
+    assert ask(BOOKING, {}, was_understood=False, misses=2).text.endswith(way_out)
+
+
+def test_a_form_that_is_dropped_or_waits_is_named() -> None:
+    assert dropped("Book a table") == "All right, I have dropped that: Book a table."
+    assert waiting("Book a table") == '"Book a table" waits; say "switch to Book a table" to go on with it.'
+
+
+def test_what_is_wrong_is_told_in_words_that_fit_one_thing_and_many() -> None:
+    schema = a_form(bikes={"type": "integer", "maximum": 8})
+
+    assert ask(schema, {}, Answer("bikes", 9)).text.startswith("Please give at most 8 for the bikes.")
+
+
+def test_a_list_is_summed_up_with_an_and() -> None:
+    schema = a_form(meals={"type": "array", "items": {"type": "string"}})
+
+    for meals, said in ((["lunch"], "lunch"), (["tea", "lunch", "dinner"], "tea, lunch and dinner")):
+        assert f"meals {said}." in confirmation_for(schema, {"meals": meals}, intent_name="x")
+
+
 def test_two_fields_in_a_row_are_not_asked_for_in_the_same_words() -> None:
     first, second = ask(BOOKING, {}), ask(BOOKING, {"date": "2026-12-24"})
 
@@ -62,14 +105,14 @@ def test_a_refused_answer_is_asked_for_again_with_what_was_wrong() -> None:
     asked = ask(BOOKING, {}, Answer("party_size", 99))
 
     assert asked.field == "party_size"
-    assert asked.text.startswith("The number of guests is at most 20.")
+    assert asked.text.startswith("Please give at most 20 for the number of guests.")
 
 
 def test_an_optional_answer_that_was_refused_is_named_and_the_form_goes_on() -> None:
     asked = ask(BOOKING, {"date": "2026-12-24"}, Answer("seating", "roof"))
 
     assert asked.field == "time"
-    assert asked.text.startswith("The seating is one of inside, Terrace, bar.")
+    assert asked.text.startswith("Please choose one of inside, Terrace, bar for the seating.")
 
 
 def test_a_name_that_only_a_model_made_up_is_not_spoken_of() -> None:
@@ -110,7 +153,7 @@ def test_a_summary_begins_with_what_was_not_taken() -> None:
 
     text = confirmation_for(BOOKING, FILLED, intent_name="Book a table", refused=refused)
 
-    assert text.startswith("The number of guests is at most 20. Book a table: date 2026-11-13")
+    assert text.startswith("Please give at most 20 for the number of guests. Book a table: date 2026-11-13")
 
 
 def test_titles_are_written_as_they_stand_inside_a_sentence() -> None:

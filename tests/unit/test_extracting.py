@@ -105,6 +105,44 @@ def test_a_value_goes_to_the_field_that_is_named_beside_it_and_not_to_the_one_as
     assert answers("3 children", form=FORMS["trip"], asked="adults") == {"children": 3}
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("change the time to 9", {"time": "21:00"}),
+        ("time 9", {"time": "21:00"}),
+        ("change the time to eight thirty", {"time": "20:30"}),
+        ("change the name to Bob and the time to 9", {"guest.name": "Bob", "time": "21:00"}),
+        ("change the date to saturday and the time to 9", {"date": "2026-11-14", "time": "21:00"}),
+        ("change the time to 9 and the guests to 6", {"time": "21:00", "party_size": 6}),
+        ("a good time for 4 people", {"party_size": 4}),
+    ],
+)
+@pytest.mark.parametrize("asked", [None, "party_size"])
+def test_a_number_beside_the_name_of_a_time_is_an_hour(text: str, meant: dict[str, Any], asked: str | None) -> None:
+    form = {**BOOKING, "properties": {**BOOKING["properties"]}}
+    form["properties"]["time"] = {"type": "string", "format": "clock-time", "x-earliest": "12:00"}
+
+    assert answers(text, form=form, held=FILLED, asked=asked, confirming=True) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("change the phone number to 12", "guest.phone"),
+        ("change the phone number to friday", "guest.phone"),
+        ("change the time to 25", "time"),
+        ("change the time to asdf", "time"),
+        ("change the date to 5", "date"),
+    ],
+)
+@pytest.mark.parametrize("asked", [None, "party_size"])
+def test_what_the_named_field_cannot_take_goes_to_no_other(text: str, field: str, asked: str | None) -> None:
+    reading = read(text, held=FILLED, asked=asked, confirming=True)
+
+    assert reading.answers == ()
+    assert reading.names_field == field
+
+
 def test_a_word_of_a_title_or_a_description_points_to_its_field() -> None:
     count = {"type": "integer", "title": "Number of people"}
     budget = {"type": "number", "description": "How much do you want to spend per month?"}
@@ -299,6 +337,50 @@ def test_a_no_with_a_value_is_a_correction_and_no_refusal() -> None:
 
 def test_while_a_summary_is_confirmed_a_yes_answers_that_and_no_field() -> None:
     assert read("yes", held=FILLED, asked="high_chair", confirming=True) == Reading(wish=Wish.YES)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "meant"),
+    [("Maria", "guest.name", "Maria"), ("9", "time", "21:00"), ("6", "party_size", 6), ("a cake", "notes", "a cake")],
+)
+def test_a_field_that_was_asked_for_is_answered_also_while_a_summary_is_confirmed(
+    text: str, asked: str, meant: Any
+) -> None:
+    form = {**BOOKING, "properties": {**BOOKING["properties"]}}
+    form["properties"]["time"] = {"type": "string", "format": "clock-time", "x-earliest": "12:00"}
+
+    reading = read(text, form=form, held=FILLED, asked=asked, confirming=True)
+
+    assert reading.answers == (Answer(asked, meant),)
+    assert reading.is_correction == (asked != "notes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("cancel", "cancel this", "Cancel it!", "stop", "exit", "quit", "forget it", "forget about it", "never mind"),
+        *("nevermind", "nah forget it", "I don't want it anymore", "I don’t want this anymore", "drop it"),
+        *("I changed my mind", "no, cancel", "please stop", "ok, never mind then"),
+    ],
+)
+@pytest.mark.parametrize("confirming", [True, False])
+@pytest.mark.parametrize("asked", [None, "guest.name", "high_chair", "seating"])
+def test_a_form_that_is_not_wanted_any_more_is_dropped(text: str, asked: str | None, confirming: bool) -> None:
+    assert read(text, held=FILLED, asked=asked, confirming=confirming) == Reading(wish=Wish.DROP)
+
+
+@pytest.mark.parametrize(
+    "text", ["don't stop", "forget the notes", "stop, make it 5", "cancel the e-mail address", "no"]
+)
+def test_to_take_something_else_back_drops_no_form(text: str) -> None:
+    assert read(text, held=FILLED, confirming=True).wish is not Wish.DROP
+
+
+def test_a_choice_of_the_form_is_no_wish_to_drop_it() -> None:
+    schema = {"type": "object", "properties": {"action": {"enum": ["stop", "start"]}}}
+
+    assert answers("stop", form=schema, asked="action") == {"action": "stop"}
+    assert read("stop", form=schema).wish is Wish.DROP
 
 
 def test_what_is_taken_back_finds_its_field_by_the_value_that_it_holds() -> None:

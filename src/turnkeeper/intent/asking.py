@@ -12,6 +12,7 @@ from turnkeeper.intent.rendering import as_words, render, value_at
 from turnkeeper.model.pack import JsonSchema
 
 MOST_CHOICES = 7
+MISSES_BEFORE_WAY_OUT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +30,14 @@ def question_for(
     just_started: bool,
     was_understood: bool,
     has_waited: bool = False,
+    asks_back: bool = False,
+    misses: int = 0,
     locale: str | None = None,
 ) -> Asked:
-    """Asks for the field whose answer was just refused, else for the first that is missing. There must be one."""
+    """Asks for the field whose answer was just refused, else for the first that is missing. There must be one.
+
+    `asks_back` says that the message was a question itself, `misses` how many messages in a row were not understood.
+    """
     form, words = form_of(schema), language_of(locale)
     again = next((fault.field for fault in refused if fault.field in state.missing), None)
     field = form.field(again or state.missing[0])
@@ -40,8 +46,9 @@ def question_for(
     said = [_filled(opening, intent=intent_name)] if just_started and intent_name else []
     faults = _all_told(form, refused, words)
     unclear = not was_understood and not faults and not just_started
-    said += [*faults, *([words.asking.not_understood] if unclear else [])]
+    said += [*faults, *([words.asking.asked_back if asks_back else words.asking.not_understood] if unclear else [])]
     said.append(_question(form, field, words, again=bool(faults) or unclear))
+    said += [words.asking.way_out] if misses >= MISSES_BEFORE_WAY_OUT else []
     return Asked(text=" ".join(said), field=field.name)
 
 
@@ -79,6 +86,16 @@ def what_to_change(
     words = language_of(locale)
     titles = [words.inside_sentence(field.title) for field, _ in _answered(schema, fields)]
     return _filled(words.asking.change, intent=intent_name, choices=_listed(titles, words))
+
+
+def dropped(intent_name: str, locale: str | None = None) -> str:
+    """Of a form that the user does not want any more."""
+    return _filled(language_of(locale).asking.dropped, intent=intent_name)
+
+
+def waiting(intent_name: str, locale: str | None = None) -> str:
+    """Of a form that was left for another one, and how to come back to it."""
+    return _filled(language_of(locale).asking.waits, intent=intent_name)
 
 
 def _answered(schema: JsonSchema, fields: Mapping[str, Any]) -> list[tuple[Field, Any]]:
@@ -137,8 +154,9 @@ def _help(field: Field, words: Language) -> list[str]:
 def _shown(field: Field, value: Any, words: Language) -> str:
     if field.kind is Kind.CHOICE:
         return field.labels_of(value)[0]
-    if field.kind is Kind.LIST and field.choices:
-        return as_words([field.labels_of(each)[0] for each in value], words)
+    if field.kind is Kind.LIST:
+        shown = [field.labels_of(each)[0] if field.choices else as_words(each, words) for each in value]
+        return f" {words.asking.also} ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
     return as_words(value, words)
 
 

@@ -11,11 +11,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from turnkeeper.intent.choices import plain_words
 from turnkeeper.intent.collecting import CLEARED, Answer, Progress, put
 from turnkeeper.intent.collecting import progress as progress_of
 from turnkeeper.intent.form import Field, Kind, form_of
 from turnkeeper.intent.language import Language, language_of
 from turnkeeper.intent.reading.assigning import assigned
+from turnkeeper.intent.reading.belonging import belonging
 from turnkeeper.intent.reading.claims import Claims
 from turnkeeper.intent.reading.corrections import clears, corrects, doubts, is_unwanted
 from turnkeeper.intent.reading.counting import counted
@@ -27,18 +29,19 @@ from turnkeeper.intent.reading.pieces import pieces_in
 from turnkeeper.intent.reading.said import said_in
 from turnkeeper.intent.reading.selecting import selected
 from turnkeeper.intent.reading.truths import truths
-from turnkeeper.intent.reading.whole import bare_name, is_idle, is_skip, whole_answer
+from turnkeeper.intent.reading.whole import bare_name, is_drop, is_idle, is_skip, whole_answer
 from turnkeeper.model.pack import JsonSchema
 
 
 class Wish(StrEnum):
     YES = "yes"
     NO = "no"
+    DROP = "drop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """`wish` is set when the whole message is a yes or a no.
+    """`wish` is set when the whole message is a yes, a no, or says that the form is not wanted any more.
 
     `names_field` is a field that is to be changed, without saying to what. `is_correction` says that something is taken
     back that was said before.
@@ -65,14 +68,18 @@ def read_answers(
     fields = held.fields if isinstance(held, Progress) else held
     language = language_of(locale)
     form = form_of(schema)
-    open_field = None if confirming or asked is None else form.field(asked)
+    open_field = None if asked is None else form.field(asked)
     said = said_in(text, language)
+    if is_drop(said.text, language) and not _is_choice(said.text, open_field):
+        return Reading(wish=Wish.DROP)
     if is_idle(said.text, language):
         return Reading()
-    short = _whole(said.text, open_field, schema, fields, language)
+    short = _whole(said.text, open_field, schema, fields, language, confirming=confirming)
     if short is not None:
         return short
     pieces = pieces_in(said, language, now=now, region=region, asked=open_field.kind if open_field else None)
+    mentions = mentions_in(said, form, open_field)
+    pieces = belonging(pieces, said, mentions, language)
     message = Message(
         said=said,
         language=language,
@@ -81,27 +88,37 @@ def read_answers(
         asked=open_field,
         now=now,
         pieces=pieces,
-        mentions=mentions_in(said, form, open_field),
+        mentions=mentions,
         hints=hints_in(said, form, language),
         unwanted=tuple(piece for piece in pieces if is_unwanted(said, piece.start, language)),
         corrects=corrects(said, language),
     )
-    return _read(message)
+    return _read(message, confirming=confirming)
 
 
 def _whole(
-    text: str, asked: Field | None, schema: JsonSchema, held: Mapping[str, Any], language: Language
+    text: str, asked: Field | None, schema: JsonSchema, held: Mapping[str, Any], language: Language, *, confirming: bool
 ) -> Reading | None:
-    """A message that is nothing but a yes, a no, or a wish to leave the question out."""
+    """A message that is nothing but a yes, a no, or a wish to leave the question out.
+
+    While a summary is confirmed, a yes or a no is about that.
+    """
     meant = whole_answer(text, language)
-    if asked is not None:
+    if asked is not None and not (confirming and meant is not None):
         if asked.kind is Kind.BOOLEAN and meant is not None:
             return Reading(answers=(Answer(asked.name, meant),))
         if is_skip(text, language) and _may_be_left_out(asked, schema, held):
             return Reading(answers=(Answer(asked.name, CLEARED),))
-        if asked.kind is Kind.CHOICE and meant is not None and text.strip().lower() in map(str, asked.choices):
+        if meant is not None and _is_choice(text, asked):
             return None
     return None if meant is None else Reading(wish=Wish.YES if meant else Wish.NO)
+
+
+def _is_choice(text: str, asked: Field | None) -> bool:
+    if asked is None or not asked.choices:
+        return False
+    labels = (label for choice in asked.choices for label in (*asked.labels_of(choice), str(choice)))
+    return plain_words(text) in map(plain_words, labels)
 
 
 def _may_be_left_out(field: Field, schema: JsonSchema, held: Mapping[str, Any]) -> bool:
@@ -109,7 +126,7 @@ def _may_be_left_out(field: Field, schema: JsonSchema, held: Mapping[str, Any]) 
     return field.name not in progress_of(schema, without).missing
 
 
-def _read(message: Message) -> Reading:
+def _read(message: Message, *, confirming: bool) -> Reading:
     claims = Claims()
     found = dict(_taken_back(message, claims))
     found |= named_texts(message, claims)
@@ -119,7 +136,9 @@ def _read(message: Message) -> Reading:
     found |= counted(message, claims)
     found |= truths(message, claims)
     found |= asked_text(message, claims, found)
-    is_correction = message.corrects and not _is_plain_no(message, found)
+    is_correction = (message.corrects or (confirming and _is_replaced(message, found))) and not _is_plain_no(
+        message, found
+    )
     return Reading(
         answers=tuple(Answer(field.name, found[field.name]) for field in message.form.fields if field.name in found),
         is_correction=is_correction and CLEARED not in found.values(),
@@ -132,6 +151,12 @@ def _taken_back(message: Message, claims: Claims) -> Iterator[tuple[str, Any]]:
         if clears(message.said, mention.start, message.language) and not claims.holds(mention.start, mention.end):
             claims.take(mention.start, mention.end, mention.field.name)
             yield mention.field.name, CLEARED
+
+
+def _is_replaced(message: Message, found: Mapping[str, Any]) -> bool:
+    """Whether an answer that was asked for once more takes the place of the one that is held."""
+    asked = message.asked
+    return asked is not None and asked.name in found and message.holds(asked) is not None
 
 
 def _is_plain_no(message: Message, found: Mapping[str, Any]) -> bool:

@@ -41,6 +41,7 @@ class Times(_Part, frozen=True):
     patterns: tuple[str, ...]
     spoken: tuple[str, ...]
     asked: tuple[str, ...]
+    named: tuple[str, ...]
     half_hour: str
     quarter: int
     to: tuple[str, ...]
@@ -72,6 +73,8 @@ class Answers(_Part, frozen=True):
     yes: tuple[str, ...]
     no: tuple[str, ...]
     skip: tuple[str, ...]
+    drop: tuple[str, ...]
+    drop_lead_in: tuple[str, ...]
     none_of: tuple[str, ...]
     polite: tuple[str, ...]
     negations: tuple[str, ...]
@@ -96,6 +99,10 @@ class Asking(_Part, frozen=True, rename={"either": "or", "also": "and"}):
     started: str
     resumed: str
     not_understood: str
+    asked_back: str
+    way_out: str
+    dropped: str
+    waits: str
     from_choices: str
     example: str
     either: str

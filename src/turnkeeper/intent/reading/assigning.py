@@ -77,7 +77,7 @@ def _is_alternative(message: Message, one: Piece, other: Piece) -> bool:
 
 
 def _matches(piece: Piece, message: Message) -> Iterator[_Match]:
-    able = [field for field in message.form.fields if _takes(field, piece)]
+    able = [field for field in message.form.fields if takes(field, piece)]
     for place, field in enumerate(able):
         names = [_named(piece, each, message) for each in (*message.mentions_of(field), *message.hints_of(field))]
         score, mention = max(names, key=itemgetter(0), default=(0.0, None))
@@ -87,7 +87,7 @@ def _matches(piece: Piece, message: Message) -> Iterator[_Match]:
             yield _Match(score=score - further_in - place / 1000, piece=piece, field=field, mention=mention)
 
 
-def _takes(field: Field, piece: Piece) -> bool:
+def takes(field: Field, piece: Piece) -> bool:
     if field.kind is Kind.INTEGER and not isinstance(piece.value, int):
         return False
     return _TAKES.get(field.kind) is piece.kind

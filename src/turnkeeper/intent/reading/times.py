@@ -43,6 +43,17 @@ def times_in(said: Said, language: Language, *, asked: bool) -> Iterator[Piece]:
                 yield Piece(start=found.start(), end=found.end(), kind=PieceKind.TIME, value=clock)
 
 
+def time_at(said: Said, start: int, language: Language) -> Piece | None:
+    """The time that begins here, where it is known that one does: "the time is 9"."""
+    evening = _evening(language).search(said.text) is not None
+    for pattern in _named(language):
+        found = pattern.match(said.text, start)
+        clock = _clock(found, language, spoken=True, evening=evening) if found else None
+        if found is not None and clock is not None:
+            return Piece(start=start, end=found.end(), kind=PieceKind.TIME, value=clock)
+    return None
+
+
 def _clock(found: re.Match[str], language: Language, *, spoken: bool, evening: bool) -> Clock | None:
     groups = found.groupdict()
     if groups.get("h") is None:
@@ -83,6 +94,11 @@ def _patterns(language: Language, asked: bool) -> tuple[tuple[re.Pattern[str], b
     spoken = [(pattern_of(_bounded(f"(?:{each}){behind}")), True) for each in times.spoken]
     bare = [(pattern_of(each), True) for each in times.asked] if asked else []
     return (*spoken, *written, (pattern_of(any_of(times.words)), False), *bare)
+
+
+@cache
+def _named(language: Language) -> tuple[re.Pattern[str], ...]:
+    return tuple(pattern_of(rf"(?:{each})(?![\w/:])") for each in language.times.named)
 
 
 def _bounded(pattern: str) -> str:

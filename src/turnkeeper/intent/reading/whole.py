@@ -29,6 +29,12 @@ def is_skip(text: str, language: Language) -> bool:
     return without_polite(text, language) in _spelled(language.answers.skip)
 
 
+def is_drop(text: str, language: Language) -> bool:
+    """Whether it says nothing but that the form is not wanted any more: "nah, forget it please"."""
+    said = plain(text)
+    return len(said) <= LONGEST and _drop(language).fullmatch(said) is not None
+
+
 def is_idle(text: str, language: Language) -> bool:
     """Whether it says nothing that could be an answer."""
     said = plain(text)
@@ -85,6 +91,14 @@ def _first_phrase(said: str, language: Language) -> tuple[bool | None, str]:
 @cache
 def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return pattern_of(any_of(phrases))
+
+
+@cache
+def _drop(language: Language) -> re.Pattern[str]:
+    answers = language.answers
+    return pattern_of(
+        rf"(?:{any_of(answers.drop_lead_in)} ){{0,3}}{any_of(answers.drop)}(?: {any_of(answers.polite)}){{0,2}}"
+    )
 
 
 @cache
