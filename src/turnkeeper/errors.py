@@ -333,6 +333,17 @@ class GrantMissing(TurnkeeperError):
         )
 
 
+class ExtraMissing(TurnkeeperError):
+    code = "extra_missing"
+    http_status = 501
+    title = "A part of turnkeeper is not installed"
+
+    def __init__(self, extra: str, library: str) -> None:
+        super().__init__(
+            f"This needs {library!r}, which is not installed. Install it with: pip install 'turnkeeper[{extra}]'"
+        )
+
+
 class ChannelNotAccepted(TurnkeeperError):
     code = "channel_not_accepted"
     http_status = 403
@@ -599,6 +610,7 @@ _STATUS_OF_FAILURE = {
         BudgetExceeded,
         ChannelNotAccepted,
         DialogueTooLarge,
+        ExtraMissing,
         FrameDepthExceeded,
         GrantMissing,
         PackIntegrityError,

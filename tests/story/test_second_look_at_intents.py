@@ -392,3 +392,65 @@ async def test_a_language_may_be_written_with_an_underscore(keeper: Turnkeeper, 
 
     assert reply.intent is not None
     assert await talk.held() != Dialogue()
+
+
+# --- What a new user met
+
+
+async def test_whoever_does_not_want_a_form_any_more_can_say_so(talk: KeptByTheEngine) -> None:
+    await talk.say("I want to buy a voucher")
+    await talk.say("switch to book a table")
+
+    dropped = await talk.say("never mind", params={"switch_intent": True})
+
+    held = await talk.held()
+    assert told_by(dropped, "INTENT_LOCK_RELEASED") == {"reason": "DROPPED", "intent": "BOOK_TABLE"}
+    assert "Book a table" in dropped.text
+    assert (held.intent, held.context, held.lock) == ("UNKNOWN", {}, None)
+
+
+async def test_a_confirmation_can_be_refused_for_good(confirming: KeptByTheEngine) -> None:
+    dropped = await confirming.say("cancel")
+
+    assert "Book a table" in dropped.text
+    assert (await confirming.held()).intent == "UNKNOWN"
+
+
+async def test_a_form_that_is_left_for_a_question_is_remembered_aloud(confirming: KeptByTheEngine) -> None:
+    asked = await confirming.say("what are your hours")
+
+    back = await confirming.say("switch to book a table")
+
+    assert asked.text.startswith("We open at noon.\n\n")
+    assert "switch to Book a table" in asked.text
+    assert "Shall I go ahead?" in back.text
+
+
+async def test_who_is_not_understood_twice_is_told_the_way_out(talk: KeptByTheEngine) -> None:
+    await talk.say("I want to book a table")
+
+    replies = [(await talk.say("qwertz uiop")).text for _ in range(3)]
+    await talk.say("4")
+    understood = await talk.say("qwertz uiop")
+
+    assert ["reset" in text for text in replies] == [False, True, True]
+    assert "reset" not in understood.text
+
+
+async def test_what_surely_means_something_else_is_no_free_text(keeper: Turnkeeper, clerk: Clerk) -> None:
+    required = '"required": ["party_size", "day"]'
+    schema = desk()["schemas/BOOK_TABLE.DETAILS.json"].replace(required, '"required": ["note"]')
+    await keeper.packs.push(desk(**{"schemas/BOOK_TABLE.DETAILS.json": schema}))
+    talk = KeptByTheEngine(keeper, clerk)
+    await talk.say("I want to book a table")
+
+    reply = await talk.say("start over please")
+
+    assert reply.intent is not None
+    assert reply.intent["missing"] == ["note"]
+
+
+async def test_what_was_read_from_a_message_is_told_by_the_name_of_its_field(talk: KeptByTheEngine) -> None:
+    reply = await talk.say("I want to book a table on friday")
+
+    assert told_by(reply, "SCHEMA_STATUS")["kept"] == ["day"]

@@ -44,6 +44,8 @@ def chat(
     console = Console(highlight=False, stderr=not sys.stdout.isatty())
     try:
         with talk:
+            if pack is not None and session_id is None:
+                talk.check_pack(pack)
             parley = Parley(talk, console, session_id=session_id, agent=agent, pack=pack)
             return parley.by_hand() if sys.stdin.isatty() else parley.through_a_pipe()
     except TalkFailed as failure:

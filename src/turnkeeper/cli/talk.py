@@ -17,6 +17,7 @@ from turnkeeper.cli.local import found_at, note_of
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Ticket, Turnkeeper
 from turnkeeper.ledger.feed import Frame
+from turnkeeper.packs.demos import demo_packs
 from turnkeeper.server.wire_explanations import ExplanationOut
 from turnkeeper.settings import settings_from
 
@@ -44,6 +45,9 @@ class Talk(Protocol):
 
         `asked` is session_id, agent, pack and answers, by name.
         """
+
+    def check_pack(self, ref: str) -> None:
+        """Raises TalkFailed when there is no such pack. One of the demos is there for whoever asks for it."""
 
     def reset(self, session_id: str) -> str:
         """Begin a new epoch; what the keeper says to it."""
@@ -83,6 +87,9 @@ class HttpTalk:
                 response.read()
                 raise _refusal(response)
             yield from frames_in(response.iter_lines())
+
+    def check_pack(self, ref: str) -> None:
+        self.asked("GET", f"/packs/{ref}")
 
     def reset(self, session_id: str) -> str:
         return str(self.asked("POST", f"/sessions/{session_id}/reset")["text"])
@@ -190,6 +197,11 @@ class EmbeddedTalk:
                 yield _told(frame, ticket)
         finally:
             self._do(frames.aclose())
+
+    def check_pack(self, ref: str) -> None:
+        if ref in demo_packs():
+            self._do(self._keeper.packs.push_demos())
+        self._do(self._keeper.packs.get(ref))
 
     def reset(self, session_id: str) -> str:
         return self._do(self._keeper.reset(session_id)).text

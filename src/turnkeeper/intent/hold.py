@@ -5,21 +5,32 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from turnkeeper.intent.asking import confirmation_for, question_about, question_for, what_to_change
-from turnkeeper.intent.collecting import Answer, FieldFault, Progress, progress, put, seeded
+from turnkeeper.intent.asking import (
+    confirmation_for,
+    dropped,
+    question_about,
+    question_for,
+    waiting,
+    what_to_change,
+)
+from turnkeeper.intent.collecting import Answer, FieldFault, Progress, Put, progress, put, seeded
 from turnkeeper.intent.extracting import Reading, Wish, read_answers
+from turnkeeper.intent.form import Kind, form_of
 from turnkeeper.intent.holding import Holding, ReleaseReason
 from turnkeeper.intent.rendering import render
+from turnkeeper.intent.scoring import score
 from turnkeeper.intent.signals import ForceSignal
 from turnkeeper.intent.switching import entered
 from turnkeeper.intent.walking import advanced, is_confirming, is_done, schema_at
 from turnkeeper.model.dialogue import Clarification, Dialogue, IntentLock, IntentView
 from turnkeeper.model.pack import UNKNOWN, Intent, JsonSchema, Pack, Response
 from turnkeeper.model.pack_config import PackConfig
+from turnkeeper.model.resolution import ResolveInput
 from turnkeeper.model.stages import StageName
 
 Note = Callable[[str, Mapping[str, Any]], None]
 NOTHING = Progress()
+SURELY_ANOTHER = 0.9
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,6 +60,8 @@ class Hold:
     said_no: bool = False
     has_collected: bool = False
     is_answered: bool = False
+    dropped: str | None = None
+    left: str | None = None
 
     # --- where the session stands
 
@@ -83,9 +96,8 @@ class Hold:
         complete = self.progress.complete
         reading = self.reading
         # A question back is newer than any about the form: what is said now is its answer.
-        is_about_form = (
-            complete and self.schema is not None and not self.was_done and self.dialogue.clarification is None
-        )
+        is_open = self.schema is not None and not self.was_done and self.dialogue.clarification is None
+        confirms = complete and is_confirmed and reading.wish is not None
         return Holding(
             is_locked=self.dialogue.lock is not None,
             has_schema=self.schema is not None,
@@ -93,8 +105,8 @@ class Hold:
             is_resolved=self.dialogue.is_resolved,
             sticky=self.config.sticky_intent,
             signal=signal,
-            policy=is_about_form and is_confirmed and reading.wish is not None,
-            corrects=is_about_form and reading.is_correction and bool(reading.answers or reading.names_field),
+            policy=is_open and (confirms or reading.wish is Wish.DROP),
+            corrects=is_open and complete and reading.is_correction and bool(reading.answers or reading.names_field),
         )
 
     # --- what changes
@@ -111,6 +123,7 @@ class Hold:
             self.tell_release(ReleaseReason.INTENT_SWITCHED, left.intent)
         if self.has_begun:
             self.was_done = False
+            self.left = left.intent if left.intent in self.dialogue.forms else None
 
     def clarify(self, clarification: Clarification | None) -> None:
         self.dialogue = replace(self.dialogue, clarification=clarification)
@@ -138,31 +151,58 @@ class Hold:
 
     def collect(self, answers: Sequence[Answer]) -> None:
         """Put what was read, and what params of the same names say, into the form; then go as far as that leads."""
-        schema, intent = self.schema, self.intent
+        intent = self.intent
         if intent is None or self.was_done:
             return
-        wish = None
-        if schema is not None:
-            self.note(StageName.SCHEMA_EXTRACTION_START, {"intent": intent.code, "state": self.dialogue.state})
-            self.has_collected = True
-            result = put(schema, self.dialogue.context, answers)
-            self.refused = result.refused
-            self.was_understood = bool(result.kept or result.cleared or self.reading.wish)
-            # Those of this request alone: what an earlier one said was for another form, or was taken back since.
-            self.dialogue = replace(self.dialogue, context=seeded(schema, result.fields, self.params))
-            wish = None if result.kept or result.cleared else self.reading.wish
+        if self.reading.wish is Wish.DROP and not self.has_begun:
+            self._drop(intent)
+            return
+        result = self._put(self.schema, answers) if self.schema is not None else None
+        wish = self.reading.wish if result is not None and not result.kept and not result.cleared else None
         self.said_no = wish is Wish.NO and is_confirming(self.pack, self.dialogue)
         self.dialogue = advanced(self.pack, intent, self.dialogue, wish)
-        if schema is not None:
-            self._tell_status()
+        if result is not None:
+            self._tell_status(result)
 
-    def _tell_status(self) -> None:
+    def _put(self, schema: JsonSchema, answers: Sequence[Answer]) -> Put:
+        self.note(StageName.SCHEMA_EXTRACTION_START, {"intent": self.dialogue.intent, "state": self.dialogue.state})
+        result = put(schema, self.dialogue.context, answers)
+        self.has_collected, self.refused = True, result.refused
+        self.was_understood = bool(result.kept or result.cleared or self.reading.wish or self.has_begun)
+        misses = 0 if self.was_understood else self.dialogue.misses + 1
+        # Params of this request alone: what an earlier one said was for another form, or was taken back since.
+        fields = seeded(schema, result.fields, self.params)
+        self.dialogue = replace(self.dialogue, context=fields, misses=misses)
+        return result
+
+    def _drop(self, intent: Intent) -> None:
+        """The user does not want it any more: nothing of it stays."""
+        if self.dialogue.lock is not None:
+            self.tell_release(ReleaseReason.DROPPED, intent.code)
+        self.dropped = intent.name
+        self.dialogue = Dialogue(params=self.dialogue.params, forms=self.dialogue.forms)
+
+    def means_another(self, answers: Sequence[Answer]) -> bool:
+        """Whether a message that was taken for a free text is surely what another intent is asked for with."""
+        if self.schema is None or len(answers) != 1 or not isinstance(answers[0].value, str):
+            return False
+        named = form_of(self.schema).field(answers[0].field)
+        if named is None or named.kind is not Kind.TEXT:
+            return False
+        asked = ResolveInput(text=self.text, intents=self.allowed, current=self.dialogue.intent)
+        return any(
+            each.intent != self.dialogue.intent and each.confidence >= SURELY_ANOTHER for each in score(asked).scores
+        )
+
+    def _tell_status(self, result: Put) -> None:
         state = self.progress
         told = {
             "intent": self.dialogue.intent,
             "state": self.dialogue.state,
             "complete": state.complete,
             "has_any": state.has_any,
+            "kept": list(result.kept),
+            "cleared": list(result.cleared),
             "missing": list(state.missing),
             "refused": [fault.field for fault in self.refused],
         }
@@ -181,11 +221,19 @@ class Hold:
 
     # --- what is said
 
+    @property
+    def afterword(self) -> str | None:
+        """What is said behind the answer: that a form was left for something that is answered at once."""
+        left = self.pack.intent(self.left) if self.left and self.schema is None else None
+        return waiting(left.name, locale=self.locale) if left else None
+
     def speak(self) -> tuple[str | None, IntentView]:
         """The text that settles the turn, or None for the agent; and what the agent is told either way."""
         question = self._question()
         response = self._response()
         view = self._view(question, response)
+        if self.dropped is not None:
+            return dropped(self.dropped, locale=self.locale), view
         if self.dialogue.clarification is not None:
             return self.dialogue.clarification.question, view
         if response is not None and response.text is not None:
@@ -211,6 +259,8 @@ class Hold:
                 just_started=self.has_begun,
                 was_understood=self.was_understood,
                 has_waited=self.has_waited,
+                misses=self.dialogue.misses,
+                asks_back=self.text.rstrip().endswith("?"),
                 locale=self.locale,
             )
             self.dialogue = replace(self.dialogue, asked=asked.field)

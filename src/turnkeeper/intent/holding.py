@@ -14,7 +14,7 @@ from turnkeeper.model.stages import StageName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """`policy` says that the user answers a pending confirmation, `corrects` that a complete form is to be changed."""
+    """`policy` says that the user answers a pending confirmation or drops the form, `corrects` that it is changed."""
 
     is_locked: bool
     has_schema: bool
@@ -34,6 +34,7 @@ class ReleaseReason(StrEnum):
     SCHEMA_COMPLETE = "SCHEMA_COMPLETE"
     SCHEMA_ABSENT = "SCHEMA_ABSENT"
     INTENT_SWITCHED = "INTENT_SWITCHED"
+    DROPPED = "DROPPED"
     RESET = "RESET"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from turnkeeper.errors import (
     EnvelopeInvalid,
+    ExtraMissing,
     KnowledgeBaseNotFound,
     NotAllowed,
     PackImmutable,
@@ -240,8 +241,11 @@ def _check_no_business(pack: Pack, value: Any, key: str) -> None:
 
 
 def _read(files: PackFiles) -> "tuple[Pack, tuple[PackFault, ...], str]":
-    from turnkeeper.packs.hashing import hash_of
-    from turnkeeper.packs.reading import read_pack
+    try:
+        from turnkeeper.packs.hashing import hash_of
+        from turnkeeper.packs.reading import read_pack
+    except ModuleNotFoundError as missing:
+        raise ExtraMissing("packs", str(missing.name)) from None
 
     pack, faults = read_pack(files)
     if pack is None:

@@ -69,7 +69,8 @@ class Form:
 class Dialogue:
     """`context` holds the answers given to the current intent, `forms` those of intents that were left.
 
-    `asked` is the field that the last question was about. `params` are the merged params of earlier requests.
+    `asked` is the field that the last question was about, `misses` counts the messages in a row in which the form found
+    nothing. `params` are the merged params of earlier requests.
     """
 
     intent: str = UNKNOWN
@@ -78,6 +79,7 @@ class Dialogue:
     params: Mapping[str, Any] = field(default_factory=dict)
     forms: Mapping[str, Form] = field(default_factory=dict)
     asked: str | None = None
+    misses: int = 0
     lock: IntentLock | None = None
     clarification: Clarification | None = None
 

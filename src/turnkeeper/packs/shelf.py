@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from turnkeeper.errors import PackIntegrityError, PackInvalid, PackNotFound
+from turnkeeper.errors import ExtraMissing, PackIntegrityError, PackInvalid, PackNotFound
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.pack import Pack, PackPin, PushedPack, parse_ref
@@ -66,9 +66,12 @@ class PackShelf:
 
 def ready(pushed: PushedPack) -> Pack:
     """The pack, read and warm: the first message that meets it waits for nothing but its own answer."""
-    # For those who have packs; without them these libraries are never loaded.
-    from turnkeeper.intent.warming import warm_up
-    from turnkeeper.packs.reading import read_pack
+    try:
+        # For those who have packs; without them these libraries are never loaded.
+        from turnkeeper.intent.warming import warm_up
+        from turnkeeper.packs.reading import read_pack
+    except ModuleNotFoundError as missing:
+        raise ExtraMissing("packs", str(missing.name)) from None
 
     pack, faults = read_pack(pushed.files)
     if pack is None:

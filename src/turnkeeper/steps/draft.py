@@ -22,8 +22,9 @@ from turnkeeper.model.unit import Unit, UnitChanges
 class TurnDraft:
     """A step takes one and returns the next. `reply` is set by the step that ended the run.
 
-    `answer` is a text that was settled before the agent is asked, `served_intent` the code of the intent that this turn
-    is about. A draft that is over needs no further step: its run ends with `text` and without a turn.
+    `answer` is a text that was settled before the agent is asked, `afterword` what is said behind the answer, whoever
+    gives it, and `served_intent` the code of the intent that this turn is about. A draft that is over needs no further
+    step: its run ends with `text` and without a turn.
     """
 
     run: Run
@@ -39,6 +40,7 @@ class TurnDraft:
     budget: Budget | None = None
     context: RunContext | None = None
     answer: str | None = None
+    afterword: str | None = None
     text: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
     staged_units: tuple[Unit, ...] = ()

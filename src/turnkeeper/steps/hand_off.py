@@ -55,6 +55,8 @@ class HandOff:
                     # What comes before an answered question was said in an earlier walk through the agent.
                     if turn.answered == len(draft.asks):
                         await output.add(piece)
+            if draft.afterword is not None:
+                await output.add(f"\n\n{draft.afterword}")
         except Suspended as asked:
             _check_piece(asked.question)
             text = await output.finished()
@@ -77,7 +79,7 @@ class HandOff:
         """What is to be said was settled before: no agent is asked."""
         output = Output(self.feed, self.wakes, draft.lease, self.rules)
         try:
-            await output.add(text)
+            await output.add(f"{text}\n\n{draft.afterword}" if draft.afterword else text)
             return replace(draft, text=await output.finished())
         finally:
             await output.stop()

@@ -65,7 +65,9 @@ class HoldIntent:
         hold.lock(self.clock.now())
         answer, view = hold.speak()
         served = None if hold.was_done or view.code == UNKNOWN else view.code
-        return replace(draft, dialogue=hold.dialogue, intent=view, served_intent=served, answer=answer)
+        return replace(
+            draft, dialogue=hold.dialogue, intent=view, served_intent=served, answer=answer, afterword=hold.afterword
+        )
 
     async def _gone_on(self, draft: TurnDraft, at: Checkpoint) -> TurnDraft:
         """A run that asked something goes on with what it had understood; nothing is read into its message again.
@@ -140,7 +142,9 @@ class HoldIntent:
         if hold.has_begun:
             hold.reading = hold.read(hold.text)
         answers = hold.reading.answers
-        if not answers and hold.reading.wish is None:
+        if hold.means_another(answers):
+            answers = ()
+        elif not answers and hold.reading.wish is None:
             answers = await self._asked_of_model(hold, draft)
         hold.collect(answers)
 
