@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.test_packs_guide import FILE, PAGE
 from turnkeeper import Turnkeeper
 from turnkeeper.packs.demos import demo_packs
 
@@ -87,6 +88,16 @@ async def test_an_outage_is_reported_and_a_forgotten_password_loses_nothing(demo
     assert told[2] == "To which e-mail address shall we send news?"
     assert "shop does not work since 09:15 for 25 people" in told[3]
     assert told[4].startswith("Reported, thank you.")
+
+
+async def test_the_pack_of_the_guide_reads_its_own_example(keeper: Turnkeeper) -> None:
+    await keeper.packs.push(dict(FILE.findall(PAGE)))
+
+    told = await conversation(keeper, "table-desk", "a table for four please", "tomorrow", "Ada", "ada@example.com")
+
+    assert told[0].endswith("On which day?")
+    assert told[3].startswith("A table for 4 on ")
+    assert told[3].endswith(" for Ada. We write to ada@example.com. Shall I book it?")
 
 
 async def conversation(keeper: Turnkeeper, pack: str, *messages: str) -> list[str]:

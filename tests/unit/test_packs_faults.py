@@ -486,6 +486,15 @@ KINDS = [
     response('"To {email!r}?"', "unfit_variable", "without brackets", what="a conversion"),
     response('"To {email:>10}?"', "unfit_variable", "without brackets", what="a format"),
     Kind(
+        what="a text that may have a hole",
+        change=saying(SCHEMA, '"required": ["message", "email"]', '"required": ["message"]'),
+        code="may_be_empty",
+        file=RESPONSES,
+        at="""'I will pass on""",
+        remedy="email is not required",
+        is_warning=True,
+    ),
+    Kind(
         what="responses that are no list",
         change=with_file(RESPONSES, "intent: GREET\ntext: x\n"),
         code="wrong_type",
@@ -578,6 +587,21 @@ def test_a_variable_is_told_where_it_stands_and_in_a_longer_text_where_that_begi
     (fault,) = read_pack(files)[1]
 
     assert (fault.line, fault.column, fault.code) == (2, column, "unknown_variable")
+
+
+def test_a_field_in_a_field_is_certain_only_when_both_are_required() -> None:
+    """A hint is no text: the agent sees what is missing."""
+    whole = '{"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}, '
+    half = f'{whole}"required": ["b"]}}}}}}'
+    texts = '- intent: LEAVE_MESSAGE\n  text: "{a.b} {question} {params.x}"\n- intent: GREET\n  agent: true\n'
+    files = {**STARTER, SCHEMA: half, RESPONSES: f"{texts}- intent: LEAVE_MESSAGE\n  state: DONE\n  agent: true\n"}
+
+    pack, faults = read_pack({**files, RESPONSES: f'{files[RESPONSES]}  hint: "{{a.b}}"\n'})
+    certain = read_pack({**files, SCHEMA: f'{half[:-1]}, "required": ["a"]}}'})[1]
+
+    assert pack is not None
+    assert [(fault.line, fault.column, fault.code) for fault in faults] == [(2, 10, "may_be_empty")]
+    assert certain == ()
 
 
 def test_all_faults_of_all_files_come_at_once_in_the_order_of_file_and_line() -> None:

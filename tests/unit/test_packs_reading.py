@@ -94,7 +94,7 @@ def test_a_pack_says_what_its_files_say() -> None:
             "intents/more.yaml": "- code: START_OVER\n  examples: [anew]\n- {code: B_TWO, examples: [two]}\n",
             "schemas/A.json": '{"type": "object", "properties": {"x": {"type": "string"}}}',
             "schemas/A.MORE.json": '{"type": "object", "properties": {"y": {"type": "string"}}}',
-            "responses/r.yaml": "- {intent: A, state: FIRST, text: 'x {x}', locale: de}\n- {agent: true, hint: H}\n",
+            "responses/r.yaml": "- {intent: A, state: FIRST, text: '{state}', locale: de}\n- {agent: true, hint: H}\n",
             "knowledge/k.md": "# K\n",
             "knowledge/t.txt": "t",
         }
@@ -124,7 +124,7 @@ def test_a_pack_says_what_its_files_say() -> None:
     ]
     assert set(pack.schemas) == {"A", "A.MORE"}
     assert [(each.intent, each.state, each.text, each.hint, each.locale) for each in pack.responses] == [
-        ("A", "FIRST", "x {x}", None, "de"),
+        ("A", "FIRST", "{state}", None, "de"),
         ("ANY", "ANY", None, "H", None),
     ]
     assert [(source.name, source.kind) for source in pack.knowledge] == [

@@ -72,6 +72,7 @@ class PackFaultCode(StrEnum):
     UNFIT_RESPONSE = "unfit_response"
     UNFIT_VARIABLE = "unfit_variable"
     UNKNOWN_VARIABLE = "unknown_variable"
+    MAY_BE_EMPTY = "may_be_empty"
     UNFIT_UNITS = "unfit_units"
     MORE_FAULTS = "more_faults"
 

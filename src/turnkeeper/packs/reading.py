@@ -13,7 +13,7 @@ from turnkeeper.packs.layout import MANIFEST, Section, is_readable, layout_fault
 from turnkeeper.packs.manifest import Manifest, read_manifest
 from turnkeeper.packs.parts import EnoughFaults, Part
 from turnkeeper.packs.patterns import check_patterns
-from turnkeeper.packs.references import check_references
+from turnkeeper.packs.references import check_certainty, check_references
 from turnkeeper.packs.repeats import check_repeats
 from turnkeeper.packs.resets import check_resets, check_resolvable
 from turnkeeper.packs.responses import read_responses
@@ -34,6 +34,7 @@ def read_pack(files: Mapping[str, str]) -> tuple[Pack | None, tuple[PackFault, .
         check_repeats(written)
         check_resets(written)
         check_resolvable(written)
+        check_certainty(written)
     is_usable = all(fault.is_warning for fault in faults)
     return _pack_of(written) if is_usable else None, in_order(faults)
 

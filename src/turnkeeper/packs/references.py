@@ -103,6 +103,21 @@ def _check_variable(pack: WrittenPack, part: Part, variable: Variable, code: str
         part.refuse(PackFaultCode.UNKNOWN_VARIABLE, message, at_letter=variable.at)
 
 
+def check_certainty(pack: WrittenPack) -> None:
+    """Warn of a text that names what may have no answer: it then reads as "We write to . Shall I book it?"."""
+    uncertain = {written.code: pack.uncertain_fields(written.code) for written in pack.intents}
+    for written in pack.responses:
+        for variable in variables_of(written.response.text or ""):
+            name = ".".join(variable.path)
+            if name in uncertain.get(written.response.intent, ()):
+                message = (
+                    f"{shown(variable.written)} may be empty: {name} is not required. Require it in the schema, or "
+                    "leave it out of the text."
+                )
+                part = written.part.inside("text")
+                part.refuse(PackFaultCode.MAY_BE_EMPTY, message, is_warning=True, at_letter=variable.at)
+
+
 def _said_of_braces(part: Part, variable: Variable) -> str:
     if variable.written == "{":
         begun = _WORD.match(str(part.value), variable.at + 1)[0]  # type: ignore[index]

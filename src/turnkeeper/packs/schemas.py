@@ -50,24 +50,27 @@ def read_schema(part: Part) -> WrittenSchema | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
-    """`name` has a dot between where the field stands in another one."""
+    """`name` has a dot between where the field stands in another one. One that `is_certain` is required all the way."""
 
     name: str
     node: Mapping[str, Any]
     is_required: bool
+    is_certain: bool
 
 
 def fields_of(schema: JsonSchema) -> Iterator[FormField]:
-    return _fields_below(schema, schema, "")
+    return _fields_below(schema, schema, "", is_certain=True)
 
 
-def _fields_below(root: JsonSchema, node: Mapping[str, Any], above: str) -> Iterator[FormField]:
+def _fields_below(root: JsonSchema, node: Mapping[str, Any], above: str, *, is_certain: bool) -> Iterator[FormField]:
     from turnkeeper.intent.schemas import followed
 
     for name, child in node.get("properties", {}).items():
         inside = followed(root, child)
-        yield FormField(name=f"{above}{name}", node=inside, is_required=name in node.get("required", ()))
-        yield from _fields_below(root, inside, f"{above}{name}.")
+        is_required = name in node.get("required", ())
+        certain = is_certain and is_required
+        yield FormField(name=f"{above}{name}", node=inside, is_required=is_required, is_certain=certain)
+        yield from _fields_below(root, inside, f"{above}{name}.", is_certain=certain)
 
 
 def _code_of(pointer: str) -> PackFaultCode:

@@ -70,6 +70,12 @@ class WrittenPack:
         unread = [schema for schema in self.schemas if schema.schema is None and code in (None, schema.intent)]
         return not unread and not self.lacks_schemas
 
+    def uncertain_fields(self, code: str) -> frozenset[str]:
+        """The fields of an intent that none of its forms requires, so that they may have no answer."""
+        schemas = [each.schema for each in self.schemas if each.schema is not None and each.intent == code]
+        certain = {each.name for schema in schemas for each in fields_of(schema) if each.is_certain}
+        return self.fields(code) - certain
+
     def fields(self, code: str | None) -> frozenset[str]:
         """The fields of every form of an intent, or of all intents; a field in a field with a dot between."""
         if code in self._fields:
