@@ -251,6 +251,28 @@ def test_a_question_is_no_answer_to_a_question_for_a_text() -> None:
     assert answers("why do you ask?", asked="guest.name") == {}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("i dont know", "I don't know yet", "um, no idea", "hang on a sec", "one moment please", "I'd rather not say"),
+        *("none of your business", "what?", "help", "Id rather not say", "skip", "sorry, I don\u2019t know", "idk"),
+    ],
+)
+@pytest.mark.parametrize("confirming", [True, False])
+def test_what_says_nothing_is_no_answer_to_a_question_for_a_text(text: str, confirming: bool) -> None:
+    assert read(text, held=FILLED, asked="guest.name", confirming=confirming) == Reading()
+
+
+@pytest.mark.parametrize("name", ["Will Hope", "Mark Stop", "Helpman", "Moment", "Art Idle", "Noidea", "Maria Wait"])
+def test_a_name_that_sounds_like_something_else_stays_a_name(name: str) -> None:
+    assert answers(name, asked="guest.name") == {"guest.name": name}
+
+
+def test_an_answer_to_something_else_is_no_text() -> None:
+    assert answers("we'll be 5 actually", held={"party_size": 4}, asked="guest.name") == {"party_size": 5}
+    assert answers("we'll be 5", asked="guest.name") == {"party_size": 5}
+
+
 # --- dates and times
 
 

@@ -21,12 +21,12 @@ from turnkeeper.intent.reading.belonging import belonging
 from turnkeeper.intent.reading.claims import Claims
 from turnkeeper.intent.reading.corrections import clears, corrects, doubts, is_unwanted
 from turnkeeper.intent.reading.counting import counted
-from turnkeeper.intent.reading.free_text import asked_text, named_texts
+from turnkeeper.intent.reading.free_text import asked_text, is_text, named_texts
 from turnkeeper.intent.reading.mentions import hints_in, mentions_in
 from turnkeeper.intent.reading.message import Message
 from turnkeeper.intent.reading.number_lists import number_lists
 from turnkeeper.intent.reading.pieces import pieces_in
-from turnkeeper.intent.reading.said import said_in
+from turnkeeper.intent.reading.said import MOST_READ, said_in
 from turnkeeper.intent.reading.selecting import selected
 from turnkeeper.intent.reading.truths import truths
 from turnkeeper.intent.reading.whole import bare_name, is_drop, is_idle, is_skip, whole_answer
@@ -72,7 +72,7 @@ def read_answers(
     said = said_in(text, language)
     if is_drop(said.text, language) and not _is_choice(said.text, open_field):
         return Reading(wish=Wish.DROP)
-    if is_idle(said.text, language):
+    if is_idle(said.text, language) or is_idle(text[:MOST_READ], language):
         return Reading()
     short = _whole(said.text, open_field, schema, fields, language, confirming=confirming)
     if short is not None:
@@ -109,6 +109,8 @@ def _whole(
             return Reading(answers=(Answer(asked.name, meant),))
         if is_skip(text, language) and _may_be_left_out(asked, schema, held):
             return Reading(answers=(Answer(asked.name, CLEARED),))
+        if is_skip(text, language) and is_text(asked) and meant is None:
+            return Reading()
         if meant is not None and _is_choice(text, asked):
             return None
     return None if meant is None else Reading(wish=Wish.YES if meant else Wish.NO)

@@ -64,6 +64,7 @@ class Texts(_Part, frozen=True):
     lead_in: tuple[str, ...]
     lead_out: tuple[str, ...]
     idle: tuple[str, ...]
+    idle_lead_in: tuple[str, ...]
     questions: tuple[str, ...]
     fillers: tuple[str, ...]
     list_joints: tuple[str, ...]

@@ -185,6 +185,7 @@ def _fillers(language: Language) -> re.Pattern[str]:
             (
                 *(*names.links, *names.articles, *texts.lead_in, *texts.lead_out),
                 *(*language.answers.polite, *rules.cues, *rules.first, *rules.clear, *texts.fillers),
+                *language.numbers.wanted_before,
             )
         )
     )

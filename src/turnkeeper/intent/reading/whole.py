@@ -26,19 +26,19 @@ def first_answer(text: str, language: Language) -> bool | None:
 
 
 def is_skip(text: str, language: Language) -> bool:
-    return without_polite(text, language) in _spelled(language.answers.skip)
+    return without_polite(text, language).replace("'", "") in _spelled(language.answers.skip)
 
 
 def is_drop(text: str, language: Language) -> bool:
     """Whether it says nothing but that the form is not wanted any more: "nah, forget it please"."""
-    said = plain(text)
+    said = _bare(text)
     return len(said) <= LONGEST and _drop(language).fullmatch(said) is not None
 
 
 def is_idle(text: str, language: Language) -> bool:
     """Whether it says nothing that could be an answer."""
-    said = plain(text)
-    return not said or said in _spelled(language.texts.idle)
+    said = _bare(text)
+    return not said or (len(said) <= LONGEST and _idle(language).fullmatch(said) is not None)
 
 
 def is_question(text: str, language: Language) -> bool:
@@ -93,14 +93,31 @@ def _any(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return pattern_of(any_of(phrases))
 
 
+def _bare(text: str) -> str:
+    """Without marks and apostrophes, which many leave out."""
+    return plain(text).replace("'", "")
+
+
+def _any_bare(phrases: tuple[str, ...]) -> str:
+    return any_of(map(_bare, phrases))
+
+
+@cache
+def _idle(language: Language) -> re.Pattern[str]:
+    texts = language.texts
+    idle = _any_bare(texts.idle)
+    return pattern_of(rf"(?:{_any_bare(texts.idle_lead_in)} ){{0,2}}{idle}(?: {idle}){{0,2}}")
+
+
 @cache
 def _drop(language: Language) -> re.Pattern[str]:
     answers = language.answers
     return pattern_of(
-        rf"(?:{any_of(answers.drop_lead_in)} ){{0,3}}{any_of(answers.drop)}(?: {any_of(answers.polite)}){{0,2}}"
+        rf"(?:{_any_bare(answers.drop_lead_in)} ){{0,3}}{_any_bare(answers.drop)}"
+        rf"(?: {_any_bare(answers.polite)}){{0,2}}"
     )
 
 
 @cache
 def _spelled(phrases: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(map(plain, phrases))
+    return frozenset(map(_bare, phrases))
