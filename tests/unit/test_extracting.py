@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.forms import BOOKING, DATA, FILLED, FORMS, THURSDAY, forms_with_values
-from turnkeeper.intent.collecting import CLEARED, Answer, progress
+from turnkeeper.intent.collecting import CLEARED, Answer, progress, put
 from turnkeeper.intent.extracting import Reading, Wish, read_answers
 from turnkeeper.intent.form import form_of
 
@@ -133,6 +133,7 @@ def test_a_number_beside_the_name_of_a_time_is_an_hour(text: str, meant: dict[st
         ("change the time to 25", "time"),
         ("change the time to asdf", "time"),
         ("change the date to 5", "date"),
+        ("change the date to yesterday", "date"),
     ],
 )
 @pytest.mark.parametrize("asked", [None, "party_size"])
@@ -290,10 +291,25 @@ def test_an_answer_to_something_else_is_no_text() -> None:
         ("1 November", "2027-11-01"),
         ("29 February", "2028-02-29"),
         ("31.12.26", "2026-12-31"),
+        ("a week on Tuesday", "2026-11-24"),
+        ("a week from Friday", "2026-11-20"),
+        ("the 3rd of December", "2026-12-03"),
+        ("on the weekend", "2026-11-14"),
+        ("next weekend", "2026-11-21"),
+        ("tomorow", "2026-11-13"),
+        ("tommorow", "2026-11-13"),
+        ("next wendesday", "2026-11-18"),
+        ("fryday", "2026-11-13"),
     ],
 )
 def test_a_date_is_the_next_one_that_fits(text: str, date: str) -> None:
     assert answers(text, asked="date") == {"date": date}
+
+
+def test_a_word_that_is_nearly_a_short_weekday_is_one_only_where_a_date_was_asked_for() -> None:
+    assert answers("saterday at 8") == {"date": "2026-11-14", "time": "20:00"}
+    assert answers("with a sundae") == {}
+    assert answers("Munday", asked="guest.name") == {"guest.name": "Munday"}
 
 
 @pytest.mark.parametrize("text", ["31 November", "32.13.", "2026-02-30", "30/02/2027"])
@@ -424,6 +440,35 @@ def test_of_two_fields_of_one_name_the_one_asked_for_is_meant_and_else_the_outer
 
     assert answers("my name is Ann", form=schema) == {"name": "Ann"}
     assert answers("the name is Bob", form=schema, asked="gift.name") == {"gift.name": "Bob"}
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("change the recipient name to Bob", "recipient.name"),
+        ("change the recipient's name to Bob", "recipient.name"),
+        ("change the name of the recipient to Bob", "recipient.name"),
+        ("change recipient to Bob", "recipient.name"),
+        ("change the name to Bob", "name"),
+    ],
+)
+def test_the_longest_name_says_which_field_is_meant(text: str, field: str) -> None:
+    held = {"name": "Ann", "recipient": {"name": "Cy"}}
+
+    assert answers(text, form=FORMS["parcel"], held=held, confirming=True) == {field: "Bob"}
+
+
+def test_the_name_of_a_group_is_no_field_where_another_is_called_like_it() -> None:
+    assert answers("1 guest is vegan", held=FILLED) == {}
+    assert answers("change the guest name to Bob", held=FILLED) == {"guest.name": "Bob"}
+
+
+@pytest.mark.parametrize("text", ["make it 31", "change guests to 31", "no, 31 people"])
+def test_a_value_out_of_its_limits_is_read_so_that_it_can_be_refused(text: str) -> None:
+    reading = read(text, held=FILLED, confirming=True)
+
+    assert reading.answers == (Answer("party_size", 31),)
+    assert [fault.rule for fault in put(BOOKING, FILLED, reading.answers).refused] == ["maximum"]
 
 
 def test_a_required_answer_cannot_be_skipped() -> None:

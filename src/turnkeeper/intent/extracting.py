@@ -78,7 +78,7 @@ def read_answers(
     if short is not None:
         return short
     pieces = pieces_in(said, language, now=now, region=region, asked=open_field.kind if open_field else None)
-    mentions = mentions_in(said, form, open_field)
+    mentions = mentions_in(said, form, open_field, language)
     pieces = belonging(pieces, said, mentions, language)
     message = Message(
         said=said,

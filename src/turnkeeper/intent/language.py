@@ -31,9 +31,11 @@ class Numbers(_Part, frozen=True):
 class Dates(_Part, frozen=True):
     weekdays: tuple[tuple[str, ...], ...]
     next: tuple[str, ...]
+    week_after: tuple[str, ...]
     this: tuple[str, ...]
     patterns: tuple[str, ...]
     months: tuple[str, ...]
+    with_typo: tuple[str, ...]
     words: dict[str, str]
 
 
@@ -58,6 +60,7 @@ class Names(_Part, frozen=True):
     alternatives: tuple[str, ...]
     generic: tuple[str, ...]
     places: tuple[str, ...]
+    in_group: tuple[str, ...]
 
 
 class Texts(_Part, frozen=True):

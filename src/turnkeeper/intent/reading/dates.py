@@ -1,9 +1,10 @@
 """Dates in a message: cut out by the patterns of its language, then read by dateparser."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import cache
+from itertools import islice
 
 from turnkeeper.intent.language import Language
 from turnkeeper.intent.reading.corrections import is_unwanted
@@ -11,6 +12,9 @@ from turnkeeper.intent.reading.phrases import any_of, pattern_of
 from turnkeeper.intent.reading.said import Piece, PieceKind, Said
 
 MOST_DATES = 8
+MOST_WORDS = 60
+_WORD = re.compile(r"(?<![\w@.])[^\W\d_]{5,12}(?![\w@])")
+_SHORT, _LONG = 6, 8
 _MONTH_FIRST = frozenset(("US",))
 _YEAR = "(?:[0-9]{4}|[0-9]{2})"
 _WRITTEN = (
@@ -19,21 +23,59 @@ _WRITTEN = (
 )
 
 
-def dates_in(said: Said, language: Language, now: datetime, region: str | None) -> Sequence[Piece]:
+def dates_in(
+    said: Said, language: Language, now: datetime, region: str | None, *, asked: bool = False
+) -> Sequence[Piece]:
     """In their order. A weekday that follows another date is meant after it: leaving on Monday, back on Friday."""
     pieces: list[Piece] = []
     for found in _dates(language).finditer(said.text):
         if len(pieces) == MOST_DATES:
             break
-        if found["day"] is not None:
-            meant: date | None = _weekday(found, language, now.date(), _latest(pieces, said, language))
-        elif found["written"] is not None:
-            meant = _written(found["written"], now.date(), region)
-        else:
-            meant = _read(found[0], language, now, region)
+        meant = _meant(found, language, now, region, _latest(pieces, said, language))
         if meant is not None:
             pieces.append(Piece(start=found.start(), end=found.end(), kind=PieceKind.DATE, value=meant))
-    return pieces
+    return pieces or list(_with_typo(said, language, now, region, asked=asked))
+
+
+def _meant(
+    found: re.Match[str], language: Language, now: datetime, region: str | None, after: date | None
+) -> date | None:
+    if found["day"] is not None:
+        return _weekday(found, language, now.date(), after)
+    if found["written"] is not None:
+        return _written(found["written"], now.date(), region)
+    return _read(found[0], language, now, region)
+
+
+def _with_typo(said: Said, language: Language, now: datetime, region: str | None, *, asked: bool) -> Iterator[Piece]:
+    """The first word that is nearly one of a date. A short one only where a date was asked for: a sundae is no day."""
+    for word in islice(_WORD.finditer(said.text), MOST_WORDS):
+        right = _nearest(word[0].lower(), language, shortest=_SHORT if asked else _LONG)
+        if right is None:
+            continue
+        text = said.text[: word.start()] + right + said.text[word.end() :]
+        for found in _dates(language).finditer(text):
+            meant = _meant(found, language, now, region, None)
+            if found.start() <= word.start() < found.end() and meant is not None:
+                end = found.end() - len(right) + len(word[0])
+                yield Piece(start=found.start(), end=end, kind=PieceKind.DATE, value=meant)
+                return
+
+
+def _nearest(said: str, language: Language, *, shortest: int) -> str | None:
+    from rapidfuzz.distance import OSA
+
+    rules = language.dates
+    words = (*rules.with_typo, *(name for day in rules.weekdays for name in day))
+    near = {
+        word
+        for word in words
+        if len(word) >= shortest
+        and word[0] == said[0]
+        and 0 < OSA.distance(said, word) <= (2 if word in rules.with_typo else 1)
+        and said not in (f"{word}s", *words)
+    }
+    return near.pop() if len(near) == 1 else None
 
 
 def _latest(pieces: Sequence[Piece], said: Said, language: Language) -> date | None:
@@ -45,8 +87,9 @@ def _weekday(found: re.Match[str], language: Language, today: date, after: date 
     day = next(number for number, names in enumerate(language.dates.weekdays) if said in names)
     if (found["which"] or "").strip().lower() in language.dates.next:
         return today + timedelta(days=7 - today.weekday() + day)
+    later = (found["which"] or "").strip().lower() in language.dates.week_after
     base = max(today, after) if after else today
-    return base + timedelta(days=(day - base.weekday() - 1) % 7 + 1)
+    return base + timedelta(days=(day - base.weekday() - 1) % 7 + 1 + (7 if later else 0))
 
 
 def _written(text: str, today: date, region: str | None) -> date | None:
@@ -88,6 +131,6 @@ def _dates(language: Language) -> re.Pattern[str]:
     rules = language.dates
     months = any_of(rules.months)
     names = any_of(name for day in rules.weekdays for name in day)
-    weekday = rf"(?:(?P<which>{any_of((*rules.next, *rules.this))}) )?(?P<day>{names})"
+    weekday = rf"(?:(?P<which>{any_of((*rules.next, *rules.this, *rules.week_after))}) )?(?P<day>{names})"
     patterns = [rf"(?<![\w.,:-])(?:{each.replace('{month}', months)})(?!\w)" for each in rules.patterns]
     return pattern_of(_WRITTEN, *patterns, any_of(rules.words), weekday)

@@ -13,6 +13,7 @@ from turnkeeper.intent.reading.said import Piece, Said
 from turnkeeper.intent.reading.times import times_in
 
 MOST_FOUND = 60
+_DATES = (Kind.DATE, Kind.DATE_TIME)
 _TIMES = (Kind.TIME, Kind.CLOCK_TIME)
 
 
@@ -30,7 +31,7 @@ def pieces_in(
 def _found(said: Said, language: Language, now: datetime, region: str | None, asked: Kind | None) -> Iterator[Piece]:
     yield from emails_in(said)
     yield from uris_in(said, asked=asked is Kind.URI)
-    dates: Iterable[Piece] = dates_in(said, language, now, region)
+    dates: Iterable[Piece] = dates_in(said, language, now, region, asked=asked in _DATES)
     phones = phones_in(said, region, asked=asked is Kind.PHONE)
     yield from (*phones, *dates) if asked is Kind.PHONE else (*dates, *phones)
     yield from times_in(said, language, asked=asked in _TIMES)
