@@ -86,8 +86,50 @@ async def test_an_outage_is_reported_and_a_forgotten_password_loses_nothing(demo
     assert "Forgot password" in told[0]
     assert told[1].endswith("At what time did you first notice it?")
     assert told[2] == "To which e-mail address shall we send news?"
-    assert "shop does not work since 09:15 for 25 people" in told[3]
+    assert "shop not working since 09:15, people affected: 25. News goes to ada@example.com" in told[3]
     assert told[4].startswith("Reported, thank you.")
+
+
+@pytest.mark.parametrize(
+    ("pack", "message", "answer"),
+    [
+        ("help-desk", "hi", "Hello, this is the help desk. I can help you to sign in"),
+        ("help-desk", "my printer is on fire", "this is the help desk"),
+        ("help-desk", "cant log in", "On the sign-in page choose"),
+        ("help-desk", "how do i send something back", "print the return label"),
+        ("table-booking", "how much is the tasting menu", "costs 65 pounds [1]"),
+        ("table-booking", "can i bring my dog", "Dogs are welcome on the terrace"),
+        ("table-booking", "where are you", "12 Harbour Street"),
+        ("table-booking", "thx", "You are welcome."),
+        ("table-booking", "that's all", "You are welcome."),
+    ],
+)
+async def test_what_a_visitor_says_first_is_understood(demos: Turnkeeper, pack: str, message: str, answer: str) -> None:
+    (told,) = await conversation(demos, pack, message)
+
+    assert answer in told
+
+
+@pytest.mark.parametrize("number", ["HD204518", "hd204518", "HD 204518"])
+async def test_an_order_number_is_taken_as_people_write_it(demos: Turnkeeper, number: str) -> None:
+    told = await conversation(demos, "help-desk", "where is my order", number)
+
+    assert told[1].startswith(f"Order {number} is tracked")
+
+
+async def test_thanks_behind_a_booking_are_answered(demos: Turnkeeper) -> None:
+    told = await conversation(
+        demos,
+        "table-booking",
+        "I would like to book a table for four",
+        "tomorrow at 7pm",
+        "Ada Lovelace",
+        "020 7946 0018",
+        "yes",
+        "thanks",
+    )
+
+    assert told[-1] == "You are welcome. We look forward to seeing you at the Harbour Table!"
 
 
 async def test_the_pack_of_the_guide_reads_its_own_example(keeper: Turnkeeper) -> None:
