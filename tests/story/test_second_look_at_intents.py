@@ -454,3 +454,25 @@ async def test_what_was_read_from_a_message_is_told_by_the_name_of_its_field(tal
     reply = await talk.say("I want to book a table on friday")
 
     assert told_by(reply, "SCHEMA_STATUS")["kept"] == ["day"]
+
+
+async def test_a_param_that_a_form_cannot_take_is_told(talk: KeptByTheEngine) -> None:
+    reply = await talk.say("I want to book a table", params={"party_size": 99, "day": "friday", "city": "Narva"})
+
+    assert reply.warnings == ("params_not_taken",)
+    assert reply.explanation.details["params_not_taken"] == {"fields": ["party_size"]}
+    assert reply.intent is not None
+    assert reply.intent["missing"] == ["party_size"]
+
+
+async def test_an_answer_that_is_refused_at_the_confirmation_is_told_why(keeper: Turnkeeper, clerk: Clerk) -> None:
+    confirm = '- {intent: BOOK_TABLE, state: CONFIRM, text: "For {party_size}. Shall I?"}\n'
+    responses = desk()["responses/all.yaml"] + confirm
+    await keeper.packs.push(desk(**{"intents/all.yaml": CONFIRMING, "responses/all.yaml": responses}))
+    talk = KeptByTheEngine(keeper, clerk)
+    await talk.say("I want to book a table for 4 people on friday")
+
+    reply = await talk.say("make it 31 people")
+
+    assert "20" in reply.text
+    assert reply.text.endswith("For 4. Shall I?")

@@ -98,6 +98,11 @@ def waiting(intent_name: str, locale: str | None = None) -> str:
     return _filled(language_of(locale).asking.waits, intent=intent_name)
 
 
+def what_was_wrong(schema: JsonSchema, refused: Sequence[FieldFault], locale: str | None = None) -> str:
+    """Why answers were not taken, for people; empty when all were."""
+    return " ".join(_all_told(form_of(schema), refused, language_of(locale)))
+
+
 def _answered(schema: JsonSchema, fields: Mapping[str, Any]) -> list[tuple[Field, Any]]:
     held = progress(schema, fields).fields
     pairs = [(field, value_at(held, field.name)) for field in form_of(schema).fields]

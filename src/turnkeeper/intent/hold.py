@@ -12,6 +12,7 @@ from turnkeeper.intent.asking import (
     question_for,
     waiting,
     what_to_change,
+    what_was_wrong,
 )
 from turnkeeper.intent.collecting import Answer, FieldFault, Progress, Put, progress, put, seeded
 from turnkeeper.intent.extracting import Reading, Wish, read_answers
@@ -61,6 +62,7 @@ class Hold:
     has_collected: bool = False
     is_answered: bool = False
     dropped: str | None = None
+    params_not_taken: Sequence[str] = ()
     left: str | None = None
 
     # --- where the session stands
@@ -173,6 +175,10 @@ class Hold:
         # Params of this request alone: what an earlier one said was for another form, or was taken back since.
         fields = seeded(schema, result.fields, self.params)
         self.dialogue = replace(self.dialogue, context=fields, misses=misses)
+        known = {each.name.split(".")[0] for each in form_of(schema).fields}
+        self.params_not_taken = sorted(
+            name for name, value in self.params.items() if name in known and value is not None and name not in fields
+        )
         return result
 
     def _drop(self, intent: Intent) -> None:
@@ -237,7 +243,8 @@ class Hold:
         if self.dialogue.clarification is not None:
             return self.dialogue.clarification.question, view
         if response is not None and response.text is not None:
-            return self._rendered(response.text, question), view
+            wrong = what_was_wrong(self.schema, self.refused, self.locale) if self.schema else ""
+            return f"{wrong} {self._rendered(response.text, question)}".strip(), view
         return (question if response is None else None), view
 
     def _question(self) -> str | None:

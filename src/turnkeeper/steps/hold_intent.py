@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from turnkeeper.intent.hold import Hold
 
 
+PARAMS_NOT_TAKEN = "params_not_taken"
+
+
 @dataclass(frozen=True, slots=True)
 class HoldIntent:
     packs: PackShelf
@@ -62,6 +65,8 @@ class HoldIntent:
             return await self._begin_anew(draft, pack, resetting)
         if hold.dialogue.clarification is None and not hold.is_answered:
             await self._collect(hold, draft)
+        if hold.params_not_taken:
+            draft.trace.notes.warn(PARAMS_NOT_TAKEN, {"fields": list(hold.params_not_taken)})
         hold.lock(self.clock.now())
         answer, view = hold.speak()
         served = None if hold.was_done or view.code == UNKNOWN else view.code
