@@ -125,3 +125,61 @@ def test_a_choice_that_is_gone_is_a_major_change() -> None:
 
     assert [change.message for change in compared.changes] == ["field BOOK_TABLE.seating lost the choices bar"]
     assert compared.level == Level.MAJOR
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "narrower", "wider"),
+    [
+        ('"maximum": 12', '"maximum": 8', "changed its maximum from 12 to 8", "changed its maximum from 8 to 12"),
+        ('"minimum": 1', '"minimum": 2', "changed its minimum from 1 to 2", "changed its minimum from 2 to 1"),
+        ('"x-earliest"', '"maxLength": 5, "x-earliest"', "maxLength from none to 5", "maxLength from 5 to none"),
+        ('"maxLength": 500', '"maxLength": 500, "pattern": "a"', "pattern from none to a", "pattern from a to none"),
+        ('"maxLength": 500', '"enum": ["none"]', "now takes only choices from a list", "more than the choices"),
+    ],
+)
+def test_a_field_that_takes_less_is_a_major_change_and_one_that_takes_more_a_minor_one(
+    one: str, other: str, narrower: str, wider: str
+) -> None:
+    assert one in BOOKING[SCHEMA]
+    changed = {**BOOKING, SCHEMA: BOOKING[SCHEMA].replace(one, other, 1)}
+
+    there, back = differences(BOOKING, changed), differences(changed, BOOKING)
+
+    assert [change.level for change in there.changes if narrower in change.message] == [Level.MAJOR]
+    assert [change.level for change in back.changes if wider in change.message] == [Level.MINOR]
+
+
+def test_a_new_choice_is_a_minor_change() -> None:
+    new = {**BOOKING, SCHEMA: BOOKING[SCHEMA].replace('"bar"]', '"bar", "roof"]', 1)}
+
+    compared = differences(BOOKING, new)
+
+    assert [change.message for change in compared.changes] == ["field BOOK_TABLE.seating gained the choices roof"]
+    assert compared.level == Level.MINOR
+
+
+def test_what_the_items_of_a_list_may_be_is_compared_too() -> None:
+    path = "schemas/BUY_VOUCHER.json"
+    new = {
+        **BOOKING,
+        path: BOOKING[path].replace('"minItems": 1', '"minItems": 2').replace('["lunch", "dinner", ', "["),
+    }
+    new = {**new, path: new[path].replace('"lunch": ["lunch"], "dinner": ["dinner"], ', "")}
+
+    compared = differences(BOOKING, new)
+
+    assert [change.message for change in compared.changes] == [
+        "field BUY_VOUCHER.menus changed its minItems from 1 to 2",
+        "field BUY_VOUCHER.menus[] lost the choices lunch, dinner",
+    ]
+    assert compared.level == Level.MAJOR
+
+
+def test_another_pattern_is_a_major_change() -> None:
+    new = {**BOOKING, SCHEMA: BOOKING[SCHEMA].replace('"^[^0-9]+$"', '"^[a-z]+$"')}
+
+    compared = differences(BOOKING, new)
+
+    assert [(change.level, change.message) for change in compared.changes] == [
+        (Level.MAJOR, "field BOOK_TABLE.name changed its pattern from ^[^0-9]+$ to ^[a-z]+$")
+    ]

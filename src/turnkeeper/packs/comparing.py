@@ -4,9 +4,11 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from turnkeeper.model.pack import Intent, JsonSchema, Pack
 from turnkeeper.model.pack_config import config_keys
+from turnkeeper.packs.ranges import narrowed, widened
 from turnkeeper.packs.reading import read_pack
 from turnkeeper.packs.schemas import FormField, fields_of
 
@@ -15,7 +17,8 @@ class Level(StrEnum):
     """How much a change asks of those who use the pack.
 
     Major takes something away or asks for more: an intent, state or field is gone or means something else, a field is
-    now required, a grant is needed. Minor adds or adjusts: an intent, state or field is new, the config changed.
+    now required or takes less than before, a grant is needed. Minor adds or adjusts: an intent, state or field is new,
+    a field takes more than before, the config changed.
     Patch is all the rest: texts, examples, rules, knowledge.
     """
 
@@ -133,9 +136,18 @@ def _changes_of_field(path: str, old: FormField | None, new: FormField) -> Itera
         if old.node.get(key) != new.node.get(key):
             said = f"from {old.node.get(key, 'none')} to {new.node.get(key, 'none')}"
             yield Change(level=Level.MAJOR, message=f"field {path} changed its {key} {said}")
-    lost = [choice for choice in old.node.get("enum", ()) if choice not in new.node.get("enum", (choice,))]
-    if lost:
-        yield Change(level=Level.MAJOR, message=f"field {path} lost the choices {', '.join(map(str, lost))}")
+    for said in narrowed(old.node, new.node):
+        yield Change(level=Level.MAJOR, message=f"field {path} {said}")
+    for said in widened(old.node, new.node):
+        yield Change(level=Level.MINOR, message=f"field {path} {said}")
+    if "items" in old.node and "items" in new.node:
+        yield from _changes_of_items(path, old.node["items"], new.node["items"])
+
+
+def _changes_of_items(path: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """What each item of a list may be is a field of its own, but for its name."""
+    before, after = (FormField(name=path, node=node, is_required=False, is_certain=False) for node in (old, new))
+    return _changes_of_field(f"{path}[]", before, after)
 
 
 def _config_changes(old: Pack, new: Pack) -> Iterator[Change]:
