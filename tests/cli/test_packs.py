@@ -131,6 +131,16 @@ def test_two_folders_are_compared_in_words_and_lines(tmp_path: Path) -> None:
     assert json.loads(as_json.stdout)["level"] == "minor"
 
 
+def test_where_no_pack_was_pushed_it_is_said_how_to_push_one(tmp_path: Path) -> None:
+    with a_server(tmp_path / "conversations.db", "--token", "secret") as empty:
+        listed = turnkeeper("packs", "list", *at(empty.api("secret")))
+
+    assert (listed.returncode, listed.stdout) == (
+        0,
+        "There are no packs yet. Push one with: turnkeeper packs push FOLDER\n",
+    )
+
+
 def test_a_pack_is_pushed_listed_shown_and_compared(api: Api, tmp_path: Path) -> None:
     turnkeeper("packs", "init", "desk", "--demo", "help-desk", cwd=tmp_path)
 
@@ -181,12 +191,16 @@ def test_the_config_of_a_pack_is_wanted_otherwise_and_as_it_was(api: Api, tmp_pa
 
     wanted = turnkeeper("packs", "set", "tuned", "STICKY_INTENT", "false", *at(api))
     held = sticky(api)
+    shown = turnkeeper("packs", "show", "tuned@0.1.0", *at(api))
     off = turnkeeper("packs", "set", "tuned", "STICKY_INTENT", "false", "--off", *at(api))
     switched_off = sticky(api)
+    shown_off = turnkeeper("packs", "show", "tuned", *at(api))
     unset = turnkeeper("packs", "unset", "tuned", "STICKY_INTENT", *at(api))
 
     assert wanted.stdout == "tuned: STICKY_INTENT set to false\n", wanted.stderr
     assert off.stdout == "tuned: STICKY_INTENT kept, but switched off, as false\n"
+    assert "\noverride        STICKY_INTENT false\n" in shown.stdout
+    assert "\noverride        STICKY_INTENT false (switched off)\n" in shown_off.stdout
     assert unset.stdout == "tuned: STICKY_INTENT is as the pack says\n"
     assert (held, switched_off, sticky(api)) == (False, True, True)
     assert api.get("/packs/tuned/config").json()["overrides"] == []
@@ -204,15 +218,19 @@ def test_an_unknown_key_pack_or_file_is_told(api: Api, tmp_path: Path) -> None:
             ["show", "unknown"],
             ["show", "known", "--file", "nothing.md"],
             ["diff", "unknown", "known"],
+            ["unset", "known", "STICKY"],
+            ["unset", "unknown", "STICKY_INTENT"],
         )
     ]
 
-    assert [each.returncode for each in told] == [1] * 5
+    assert [each.returncode for each in told] == [1] * 7
     assert "STICKY is no key of a pack's config" in told[0].stderr
     assert "There is no pack 'unknown'" in told[1].stderr
     assert "There is no pack 'unknown'" in told[2].stderr
     assert "known@0.1.0 has no file 'nothing.md'. It has intents/greet.yaml," in told[3].stderr
     assert "There is no pack 'unknown'" in told[4].stderr
+    assert "There is no key 'STICKY' in the config of a pack. Did you mean 'STICKY_INTENT'?" in told[5].stderr
+    assert "There is no pack 'unknown'" in told[6].stderr
 
 
 def sticky(api: Api) -> object:

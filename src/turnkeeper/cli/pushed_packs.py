@@ -1,5 +1,6 @@
 """Packs on a server: pushing them, looking at them, and wanting their config otherwise."""
 
+import json
 from pathlib import Path
 from urllib.parse import quote
 
@@ -7,6 +8,8 @@ from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.packs import told_faults
 from turnkeeper.cli.say import complain, counting, harmless, put_out
 from turnkeeper.cli.talk import HttpTalk, Told
+from turnkeeper.model.pack_config import config_keys
+from turnkeeper.packs.faults import meant_instead
 from turnkeeper.packs.files import read_files
 from turnkeeper.packs.reading import read_pack
 
@@ -37,7 +40,8 @@ def show_pack(ref: str, file: str | None, url: str | None, token: str | None) ->
     def show(talk: HttpTalk) -> int:
         pack = pushed_pack(talk, ref)
         if file is None:
-            put_out(_summary(pack))
+            overrides = talk.asked("GET", f"/packs/{quote(pack['id'], safe=':')}/config")["overrides"]
+            put_out(_summary(pack, overrides))
             return 0
         if file not in pack["files"]:
             return complain(f"{pack['ref']} has no file {file!r}. It has {', '.join(sorted(pack['files']))}.", code=1)
@@ -58,6 +62,9 @@ def set_override(pack_id: str, key: str, value: str, *, enabled: bool, url: str 
 
 
 def drop_override(pack_id: str, key: str, url: str | None, token: str | None) -> int:
+    if key not in config_keys():
+        return complain(f"There is no key {key!r} in the config of a pack. {meant_instead(key, config_keys())}", code=1)
+
     def drop(talk: HttpTalk) -> int:
         talk.asked("DELETE", _config(pack_id, key))
         put_out(f"{pack_id}: {key} is as the pack says\n")
@@ -82,23 +89,31 @@ def _list(talk: HttpTalk) -> int:
             put_out(
                 f"{pack['ref']}  {pack['hash'][:12]}  pushed {pack['pushed_at']} by {harmless(pack['pushed_by'])}\n"
             )
+        if cursor is None and not page["items"]:
+            put_out("There are no packs yet. Push one with: turnkeeper packs push FOLDER\n")
         cursor = page.get("next")
         if cursor is None:
             return 0
 
 
-def _summary(pack: Told) -> str:
+def _summary(pack: Told, overrides: list[Told]) -> str:
     lines = [
         f"{pack['ref']}  {' '.join(pack['title'].split())}",
         f"hash            {pack['hash']}",
         f"classification  {pack['classification']}",
         f"knowledge base  {pack['knowledge_base'] or 'none'}",
+        *(f"override        {_override(each)}" for each in overrides),
         "",
         *(_intent_line(intent) for intent in pack["intents"]),
         "",
         f"{counting(len(pack['files']), 'file', 'files')}: {', '.join(sorted(pack['files']))}",
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _override(override: Told) -> str:
+    value = override["value"] if isinstance(override["value"], str) else json.dumps(override["value"])
+    return f"{override['key']} {harmless(value)}{'' if override['enabled'] else ' (switched off)'}"
 
 
 def _intent_line(intent: Told) -> str:
