@@ -194,7 +194,9 @@ def test_what_is_no_text_is_told_at_the_first_byte_that_is_none() -> None:
     assert [(fault.code, fault.line, fault.column) for fault in faults] == [("not_text", 2, 3)]
 
 
-@pytest.mark.parametrize("data", [b"", b"id: x", b"PK\x03\x04nothing", b"\x1f\x8bnothing", gzip.compress(b"no tar", mtime=0)])
+@pytest.mark.parametrize(
+    "data", [b"", b"id: x", b"PK\x03\x04nothing", b"\x1f\x8bnothing", gzip.compress(b"no tar", mtime=0)]
+)
 def test_what_is_no_archive_or_a_damaged_one_is_told(data: bytes) -> None:
     files, faults = read_files(data)
 
