@@ -476,3 +476,17 @@ async def test_an_answer_that_is_refused_at_the_confirmation_is_told_why(keeper:
 
     assert "20" in reply.text
     assert reply.text.endswith("For 4. Shall I?")
+
+
+async def test_while_a_field_is_asked_about_anew_a_yes_confirms_nothing(confirming: KeptByTheEngine) -> None:
+    asked = await confirming.say("change the day")
+
+    answered = await confirming.say("yes")
+    await confirming.say("change the day")
+    corrected = await confirming.say("monday")
+
+    assert "day" in asked.text
+    assert answered.intent is not None
+    assert answered.intent["state"] == "CONFIRM"
+    assert "monday" in corrected.text
+    assert (await confirming.say("yes")).text == "Booked for 4 on monday."

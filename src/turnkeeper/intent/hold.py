@@ -80,6 +80,11 @@ class Hold:
         return NOTHING if self.schema is None else progress(self.schema, self.dialogue.context)
 
     @property
+    def awaits_yes(self) -> bool:
+        """Whether a yes is waited for; while a field is asked about anew, what is said is for that field."""
+        return is_confirming(self.pack, self.dialogue) and self.dialogue.asked is None
+
+    @property
     def allowed(self) -> tuple[Intent, ...]:
         """What may be resolved at all: on this channel, in this language."""
         spoken = (self.locale or "").split("-")[0].lower()
@@ -93,7 +98,7 @@ class Hold:
     def holding(self, signal: ForceSignal | None) -> Holding:
         """What the decision is made from. The text is read here, for an answer to a question about the form."""
         self.was_done = is_done(self.pack, self.dialogue)
-        is_confirmed = is_confirming(self.pack, self.dialogue)
+        is_confirmed = self.awaits_yes
         self.reading = self.read(self.text)
         complete = self.progress.complete
         reading = self.reading
@@ -145,7 +150,7 @@ class Hold:
             self.schema,
             self.dialogue.context,
             asked=self.dialogue.asked,
-            confirming=is_confirming(self.pack, self.dialogue),
+            confirming=self.awaits_yes,
             now=self.now,
             region=self.pack.region,
             locale=self.locale,
@@ -160,8 +165,9 @@ class Hold:
             self._drop(intent)
             return
         result = self._put(self.schema, answers) if self.schema is not None else None
-        wish = self.reading.wish if result is not None and not result.kept and not result.cleared else None
-        self.said_no = wish is Wish.NO and is_confirming(self.pack, self.dialogue)
+        has_answer = result is None or bool(result.kept or result.cleared)
+        wish = self.reading.wish if self.awaits_yes and not has_answer else None
+        self.said_no = wish is Wish.NO
         self.dialogue = advanced(self.pack, intent, self.dialogue, wish)
         if result is not None:
             self._tell_status(result)
