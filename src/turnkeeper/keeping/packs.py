@@ -22,7 +22,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.pack import Pack, PackOverride, PackSource, PushedPack, parse_ref
-from turnkeeper.model.pack_config import PackConfig, read_value
+from turnkeeper.model.pack_config import PackConfig, config_keys, read_value
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SettingsChange
 from turnkeeper.packs.shelf import PackShelf
@@ -167,6 +167,8 @@ class Packs:
     ) -> bool:
         """Want a key as the pack says it again. Whether it was wanted otherwise before."""
         self._check_may_change(principal)
+        if key not in config_keys():
+            raise EnvelopeInvalid.at("/key", f"is none of {', '.join(config_keys())}")
         await self.get(pack_id, principal=principal)
         audit = self._audit(Command.OVERRIDE_PACK, principal, trace_id, pack=pack_id, key=key)
         return await self._store.drop_override(principal.tenant, pack_id, key, audit)
