@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.eventually import eventually
 from tests.story.packed import Clerk, KeptByTheClient, KeptByTheEngine, desk, stages_of, told_by
 from tests.story.scripted_model import a_model, saying_json
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
@@ -165,6 +166,12 @@ async def test_a_wish_to_reset_is_never_merged_into_what_came_before(
     await has_begun.wait()
 
     second = await keeper.submit(message, session_id=session, double_text="merge", **wish)
+
+    async def is_decided() -> bool:
+        told = await keeper.run(second.run.id), await keeper.run(first.run.id)
+        return told[0].merged is not None or not told[1].status.is_open
+
+    await eventually(is_decided)
     may_end.set()
     await keeper.reply_to(first)
     await keeper.reply_to(second)

@@ -14,7 +14,7 @@ import pytest
 
 from tests.contract.backends import PostgresBackend, SqliteBackend
 from tests.guarantees import is_written
-from tests.story.packed import CUSTODIES, Clerk, KeptByTheEngine, Talk, desk, stages_of, told_by
+from tests.story.packed import CUSTODIES, Clerk, KeptByTheClient, KeptByTheEngine, Talk, desk, stages_of, told_by
 from tests.story.scripted_model import Answer, a_model, saying_json
 from turnkeeper import Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.model.dialogue import Dialogue
@@ -426,12 +426,28 @@ async def test_point_8_a_question_that_nobody_answers_expires(talk: Talk) -> Non
     await talk.keeper.packs.override("desk", "CLARIFICATION_ATTEMPTS", 50)  # type: ignore[attr-defined]
     await talk.keeper.packs.override("desk", "CLARIFICATION_TURNS", 1)  # type: ignore[attr-defined]
     await talk.say("book a voucher")
-    held = await talk.held()
-    await talk.say("I have feedback", params={"city": "Narva"})
 
-    assert held.clarification is not None
-    assert held.clarification.is_over(held.clarification.turn + 2, turns=1)
-    assert not held.clarification.is_over(held.clarification.turn + 1, turns=1)
+    again = await talk.say("qwertz")
+    expired = await talk.say("qwertz")
+
+    assert again.text == "Did you mean Book a table or Buy a voucher?"
+    assert told_by(expired, "CLARIFICATION_EXPIRED") == {"asked_at_turn": 1, "attempts": 2}
+    assert expired.text == "Agent: qwertz"
+
+
+async def test_point_8_a_question_in_other_words_counts_as_the_same(talk: Talk) -> None:
+    texts = [(await talk.say("hello again")).text for _ in range(3)]
+
+    assert texts == ["Did you mean Begin again?", "Did you mean Begin again?", "Agent: hello again"]
+
+
+async def test_point_8_what_was_said_first_is_acted_upon_when_it_is_clear(talk: Talk) -> None:
+    await talk.say("book a voucher on friday")
+
+    await talk.say("the first one")
+
+    held = await talk.held()
+    assert (held.intent, held.context) == ("BOOK_TABLE", {"day": "friday"})
 
 
 async def test_point_8_none_of_the_options_closes_the_question(talk: Talk) -> None:
@@ -494,3 +510,24 @@ async def test_coming_back_to_a_form_says_so(talk: Talk) -> None:
     back = await talk.say("switch to book a table")
 
     assert back.text.startswith("Book a table: let's go on.")
+
+
+async def test_an_intent_that_is_done_begins_anew_when_it_is_asked_for_again(talk: Talk) -> None:
+    await talk.say("I want to book a table for 4 people on friday")
+
+    again = await talk.say("I want to book a table")
+
+    assert again.intent is not None
+    assert (again.intent["state"], again.intent["missing"]) == ("DETAILS", ["party_size", "day"])
+
+
+async def test_a_client_that_asks_for_another_pack_than_it_carries_is_refused(keeper: Turnkeeper, clerk: Clerk) -> None:
+    await keeper.packs.push(desk("2.0.0"))
+    talk = KeptByTheClient(keeper, clerk, "desk@1.0.0")
+    await talk.say("hello")
+    talk.pack = "desk@2.0.0"
+
+    with pytest.raises(TurnkeeperError) as refused:
+        await talk.say("hello")
+
+    assert refused.value.code == "pack_version_mismatch"

@@ -361,3 +361,11 @@ def test_a_new_attempt_has_its_own_id_and_all_the_time_of_the_first() -> None:
     assert (again.id, again.retry_of, again.status) == ("run_2", RUN.id, RunStatus.QUEUED)
     assert again.wait_until - again.accepted_at == RUN.wait_until - RUN.accepted_at
     assert (again.input, again.queue_no) == (RUN.input, RUN.queue_no)
+
+
+def test_two_messages_that_are_answered_as_one_have_the_grants_that_both_callers_hold() -> None:
+    every, some, other = RunInput(grants=None), RunInput(grants=("a", "b")), RunInput(grants=("b", "c"))
+
+    assert some.followed_by(other).grants == ("b",)
+    assert every.followed_by(some).grants == some.followed_by(every).grants == ("a", "b")
+    assert every.followed_by(every).grants is None

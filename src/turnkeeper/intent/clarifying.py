@@ -27,11 +27,9 @@ def opened(judgement: Judgement, *, turn: int, text: str) -> Clarification:
     )
 
 
-def again(clarification: Clarification, *, turn: int, attempts: int) -> Clarification | None:
+def again(clarification: Clarification, *, attempts: int) -> Clarification | None:
     """The same question once more; None when it was asked `attempts` times and the user should be told so."""
-    if clarification.attempts >= attempts:
-        return None
-    return replace(clarification, turn=turn, attempts=clarification.attempts + 1)
+    return None if clarification.attempts >= attempts else replace(clarification, attempts=clarification.attempts + 1)
 
 
 def answered(clarification: Clarification, text: str, intents: Sequence[Intent]) -> str | None:
@@ -88,7 +86,9 @@ def _by_label(said: str, options: Sequence[Option]) -> str | None:
     exact = [option.code for option in options if collapsed(option.label) == said]
     if len(exact) == 1:
         return exact[0]
-    return _by_likeness(said, options) if len(said.split()) <= MOST_WORDS and not _DENIES.search(said) else None
+    # Where there is nothing to choose from, only a yes will do.
+    may_be_like = len(options) > 1 and len(said.split()) <= MOST_WORDS and not _DENIES.search(said)
+    return _by_likeness(said, options) if may_be_like else None
 
 
 _DENIES = re.compile(r"\b(?:not|no|never|neither|none|nor|don't|dont|except)\b")

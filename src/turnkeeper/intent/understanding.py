@@ -122,11 +122,12 @@ def _asked_next(hold: Hold, judgement: Judgement) -> Clarification | None:
     asked, most = hold.dialogue.clarification, hold.config.clarification_attempts
     if judgement.verdict is not Verdict.UNCLEAR:
         hold.note(StageName.INTENT_RESOLVE_NO_CHANGE, {"intent": hold.dialogue.intent, "reason": judgement.reason})
-        return again(asked, turn=hold.turn, attempts=most) if asked else None
+        return again(asked, attempts=most) if asked else None
     if asked is not None and asked.attempts >= most:
         return None
     question = opened(judgement, turn=hold.turn, text=hold.text)
-    return replace(question, attempts=asked.attempts + 1) if asked else question
+    # However it is put now, it is as old as when it was asked first.
+    return replace(question, attempts=asked.attempts + 1, turn=asked.turn) if asked else question
 
 
 def _told(hold: Hold, course: Course) -> dict[str, object]:
