@@ -139,7 +139,7 @@ class Hold:
         self.tell_release(reason, self.dialogue.intent)
         self.dialogue = replace(self.dialogue, lock=None)
 
-    def tell_release(self, reason: str, intent: str) -> None:
+    def tell_release(self, reason: ReleaseReason, intent: str) -> None:
         self.note(StageName.INTENT_LOCK_RELEASED, {"reason": reason, "intent": intent})
 
     def read(self, text: str) -> Reading:

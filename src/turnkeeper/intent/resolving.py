@@ -110,7 +110,7 @@ def _of_model(judgement: Judgement) -> StageName:
 def _told(judgement: Judgement) -> Mapping[str, Any]:
     told: dict[str, Any] = {"confidence": judgement.confidence}
     if judgement.verdict is Verdict.ACCEPTED:
-        return told | {"intent": judgement.intent, "state": judgement.state}
+        return {"intent": judgement.intent, "state": judgement.state} | told
     if judgement.verdict is Verdict.UNCLEAR:
         return told | {"options": [option.code for option in judgement.options]}
     return told | {"reason": str(judgement.reason)}

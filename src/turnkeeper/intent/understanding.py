@@ -7,7 +7,7 @@ from typing import Any
 
 from turnkeeper.intent.clarifying import NEITHER, again, answered, opened
 from turnkeeper.intent.hold import Hold
-from turnkeeper.intent.holding import Course, decide
+from turnkeeper.intent.holding import Course, ReleaseReason, decide
 from turnkeeper.intent.resolving import resolve
 from turnkeeper.intent.signals import force_signal
 from turnkeeper.model.budget import Budget
@@ -93,7 +93,7 @@ def _tell_start(hold: Hold, before: Dialogue) -> None:
         },
     )
     if lock is not None and hold.dialogue.lock is None:
-        hold.tell_release("SCHEMA_ABSENT", lock.intent)
+        hold.tell_release(ReleaseReason.SCHEMA_ABSENT, lock.intent)
 
 
 def _expire_question(hold: Hold) -> None:
