@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import archive_of
 from tests.cli.terminal import turnkeeper
 from tests.server.process import Api, ServerProcess, a_server
-from turnkeeper.packs.archives import archive_of
 from turnkeeper.packs.demos import demo_packs
 
 

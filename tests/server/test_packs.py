@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.archives import archive_of
 from tests.server.conftest import House
 from tests.server.process import Api
 from tests.story.packed import desk
-from turnkeeper.packs.archives import archive_of
 
 
 def files(version: str = "1.0.0", *, id: str | None = None, **more: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnkeeper.packs.archives import archive_of
+from tests.archives import archive_of
 from turnkeeper.packs.demos import demo_packs
 from turnkeeper.packs.files import read_files
 

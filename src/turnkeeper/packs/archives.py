@@ -6,7 +6,6 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping
 
 from turnkeeper.packs.faults import PackFaultCode
 from turnkeeper.packs.gathering import MIB, Gathering, Refused
@@ -15,7 +14,6 @@ _ZIP, _GZIP = b"PK", b"\x1f\x8b"
 _ARCHIVE = "archive"
 _KNOWN_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _IS_ENCRYPTED = 0x1
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 # What the readers of the standard library raise on an archive that is damaged, or made to do damage.
 _BROKEN = (
@@ -47,19 +45,6 @@ def read_archive(data: bytes, gathering: Gathering) -> None:
     except _BROKEN:
         message = "The archive is damaged. Make it again, or name the folder itself."
         raise Refused(_ARCHIVE, PackFaultCode.BROKEN_ARCHIVE, message) from None
-
-
-def archive_of(files: Mapping[str, str]) -> bytes:
-    """A .zip of these files: the same files give the same bytes, on every day and every machine."""
-    target = io.BytesIO()
-    # Not compressed: what a compressor makes of the same text depends on its version.
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name, text in sorted(files.items()):
-            entry = zipfile.ZipInfo(name, date_time=_LONG_AGO)
-            entry.external_attr = (stat.S_IFREG | 0o644) << 16
-            entry.create_system = 3
-            archive.writestr(entry, text.encode())
-    return target.getvalue()
 
 
 def _read_zip(data: bytes, gathering: Gathering) -> None:
