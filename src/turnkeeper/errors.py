@@ -108,7 +108,7 @@ class MediaTypeNotSupported(TurnkeeperError):
 
 
 class NotAuthenticated(TurnkeeperError):
-    code = "not_authenticated"
+    code = "unauthenticated"
     http_status = 401
     title = "Who are you?"
 
@@ -143,7 +143,7 @@ class SessionNotFound(TurnkeeperError):
 
 class SessionClosed(TurnkeeperError):
     code = "session_closed"
-    http_status = 409
+    http_status = 410
     title = "The session is closed"
 
     def __init__(self, session_id: SessionId) -> None:
@@ -312,17 +312,29 @@ class PackVersionMismatch(TurnkeeperError):
     http_status = 409
     title = "The session is pinned to another pack"
 
-    def __init__(self, session_id: SessionId, *, pinned: str | None, requested: str) -> None:
-        held = f"is pinned to {pinned!r}" if pinned else "has begun without a pack"
+    def __init__(self, session_id: SessionId, *, pinned: Sequence[str], requested: Sequence[str]) -> None:
+        held = f"is pinned to {', '.join(pinned)}" if pinned else "has begun without a pack"
         super().__init__(
-            f"Session {session_id!r} {held}, and the request names {requested!r}. Leave `pack` out, begin a new "
-            "session, or repin this one.",
-            details=[{"pointer": "/pack", "pinned": pinned, "requested": requested}],
+            f"Session {session_id!r} {held}, and the request names {', '.join(requested)}. Leave the packs out where "
+            "you can, begin a new session, or repin this one.",
+            details=_pin_differences(pinned, requested),
         )
 
 
+def _pin_differences(pinned: Sequence[str], requested: Sequence[str]) -> list[dict[str, Any]]:
+    """Each pack that is asked for otherwise than it is pinned, that is new, or that was left out."""
+    held = {ref.partition("@")[0]: ref for ref in pinned}
+    asked = {ref.partition("@")[0]: ref for ref in requested}
+    names = [*asked, *(name for name in held if name not in asked)]
+    return [
+        {"pointer": "/pack", "pack_id": name, "pinned": held.get(name), "requested": asked.get(name)}
+        for name in names
+        if held.get(name) != asked.get(name)
+    ]
+
+
 class GrantMissing(TurnkeeperError):
-    code = "grant_missing"
+    code = "scope_insufficient"
     http_status = 403
     title = "The caller lacks a grant that the intent needs"
 
@@ -354,6 +366,56 @@ class ChannelNotAccepted(TurnkeeperError):
             f"{intent} cannot be served over {channel!r}, only over {', '.join(accepted)}. Go on there, or switch to "
             "something else; nothing of this turn was kept."
         )
+
+
+class ChannelUnsupported(TurnkeeperError):
+    code = "channel_unsupported"
+    http_status = 400
+    title = "There is no such channel"
+
+    def __init__(self, channel: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"There is no channel {channel!r}. Known are: {', '.join(known)}.",
+            details=[{"pointer": "/input/channel", "message": "names no channel", "known": list(known)}],
+        )
+
+
+class ChannelPayloadInvalid(TurnkeeperError):
+    """What came does not have the shape of its channel; `details` name each fault by its JSON pointer."""
+
+    code = "channel_payload_invalid"
+    http_status = 400
+    title = "The message does not have the shape of its channel"
+
+    @classmethod
+    def at(cls, pointer: str, message: str) -> "ChannelPayloadInvalid":
+        return cls(
+            f"The message is not valid at {pointer}: {message}.", details=[{"pointer": pointer, "message": message}]
+        )
+
+
+class AttachmentTooLarge(ChannelPayloadInvalid):
+    code = "attachment_too_large"
+    http_status = 413
+    title = "An attachment is too large"
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"An attachment has {size} bytes; at most {most} are taken. Send a link to it instead.")
+
+
+class WebhookSignatureInvalid(TurnkeeperError):
+    code = "webhook_signature_invalid"
+    http_status = 401
+    title = "The signature does not fit"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The request is not vouched for: {reason}. Sign it with the secret of its binding.")
+
+
+class NormalizationFailed(TurnkeeperError):
+    code = "normalization_failed"
+    http_status = 500
+    title = "The channel lost something"
 
 
 class PackIntegrityError(TurnkeeperError):

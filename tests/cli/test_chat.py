@@ -79,7 +79,7 @@ def test_a_wrong_token_is_told(tmp_path: Path) -> None:
         talked = turnkeeper("chat", "--url", server.url, "--token", "sesame-shut", said="Hello\nAgain\n")
 
     assert talked.returncode == 1
-    assert talked.stderr.count("(not_authenticated)") == 1
+    assert talked.stderr.count("(unauthenticated)") == 1
 
 
 def test_a_refused_message_is_told_and_the_next_one_sent(tmp_path: Path) -> None:

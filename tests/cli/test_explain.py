@@ -97,7 +97,7 @@ def test_a_server_is_asked_when_there_is_one(tmp_path: Path) -> None:
     assert (unknown.returncode, unknown.stdout) == (1, "")
     assert "(run_not_found)" in unknown.stderr
     assert stranger.returncode == 1
-    assert "(not_authenticated)" in stranger.stderr
+    assert "(unauthenticated)" in stranger.stderr
 
 
 def test_a_local_server_is_found_by_itself(tmp_path: Path) -> None:

@@ -61,6 +61,14 @@ TABLES = (
     "sources",
     "packs",
     "pack_overrides",
+    "effects",
+    "buckets",
+    "blobs",
+    "artifacts",
+    "bindings",
+    "binding_places",
+    "contacts",
+    "outbox",
 )
 
 

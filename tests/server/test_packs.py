@@ -219,7 +219,7 @@ def test_an_intent_that_needs_a_grant_is_for_those_who_have_it(house: House, ada
 
     refused = ben.post("/chat", wish)
 
-    assert (refused.status_code, refused.json()["code"]) == (403, "grant_missing")
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_insufficient")
     assert refused.json()["stage"] == "materialize"
     assert "vouchers:buy" in refused.json()["detail"]
     for allowed in (house.api("cora"), ada):

@@ -132,11 +132,11 @@ def test_deep_but_not_too_deep_json_is_taken(ben: Api) -> None:
 @pytest.mark.parametrize(
     ("authorization", "code"),
     [
-        (None, "not_authenticated"),
-        ("", "not_authenticated"),
-        ("Basic dG9rZW4tb2YtYWRh", "not_authenticated"),
-        ("Bearer", "not_authenticated"),
-        ("Bearer token-of-nobody", "not_authenticated"),
+        (None, "unauthenticated"),
+        ("", "unauthenticated"),
+        ("Basic dG9rZW4tb2YtYWRh", "unauthenticated"),
+        ("Bearer", "unauthenticated"),
+        ("Bearer token-of-nobody", "unauthenticated"),
         ("Bearer token-of-old", "token_expired"),
     ],
 )
@@ -165,7 +165,7 @@ def test_every_route_of_the_api_wants_a_token(house: House) -> None:
 
     assert len(asked) > 10
     for method, path in asked:
-        assert_problem(stranger.client.request(method, path), 401, "not_authenticated")
+        assert_problem(stranger.client.request(method, path), 401, "unauthenticated")
 
 
 def test_an_unknown_route_and_a_wrong_method_are_problems_too(ben: Api) -> None:

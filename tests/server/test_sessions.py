@@ -83,7 +83,7 @@ def test_a_closed_session_can_be_read_but_takes_no_message(ben: Api) -> None:
     refused = ben.post("/chat", {"message": "Still there?", "session_id": session_id})
 
     assert (closed.status_code, closed.json()["status"]) == (200, "closed")
-    assert (refused.status_code, refused.json()["code"]) == (409, "session_closed")
+    assert (refused.status_code, refused.json()["code"]) == (410, "session_closed")
     assert len(ben.get(f"/sessions/{session_id}/messages").json()["items"]) == 2
 
 

@@ -223,7 +223,7 @@ async def test_a_done_intent_asks_for_no_grant_and_a_reset_intent_does(keeper: T
 
     assert done.text == "A voucher over 30."
     assert after.text == "Agent: thanks, bye"
-    assert refused.value.code == "grant_missing"
+    assert refused.value.code == "scope_insufficient"
     assert (await keeper.session(str(talk.session_id))).epoch.number == 1
 
 

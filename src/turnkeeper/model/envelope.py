@@ -9,9 +9,12 @@ from typing import Any
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
+from turnkeeper.model.trace_context import TraceContext
 
 
 class Command(StrEnum):
@@ -53,6 +56,12 @@ class OnMissing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
+    """`packs` are those that a new session is pinned to; of one that is pinned they must be the same, and with
+    `names_every_pack` all of them. `intent` is what the caller says it wants, None leaves that to the pack. `limits`
+    are the most that it wants to spend, by resource. `claims` are what it says of its user and agent.
+    `grants` are what is left of those of the principal once claims and channel are heard; None means every one.
+    """
+
     principal: Principal
     received_at: datetime
     trace_id: TraceId
@@ -61,7 +70,16 @@ class Envelope:
     command: Command | None = None
     session_id: SessionId | None = None
     agent: AgentId | None = None
-    pack: str | None = None
+    packs: tuple[str, ...] = ()
+    names_every_pack: bool = False
+    intent: str | None = None
+    mode: Mode = Mode.BATCH
+    limits: Mapping[str, float] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    grants: tuple[str, ...] | None = None
+    trace: TraceContext | None = None
+    reply_to: ReplyTo | None = None
+    warnings: tuple[str, ...] = ()
     custody: Custody = Custody.ENGINE
     carried: Mapping[str, Any] | None = None
     answers: RunId | None = None

@@ -15,6 +15,10 @@ TraceId = NewType("TraceId", str)
 UnitId = NewType("UnitId", str)
 KnowledgeBaseId = NewType("KnowledgeBaseId", str)
 SourceId = NewType("SourceId", str)
+ArtifactId = NewType("ArtifactId", str)
+BindingId = NewType("BindingId", str)
+DeliveryId = NewType("DeliveryId", str)
+CheckpointId = NewType("CheckpointId", str)
 
 Fence = NewType("Fence", int)
 

@@ -1,7 +1,7 @@
 """One attempt to answer an Envelope; always recorded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -11,8 +11,11 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.event import Event
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, RunId, SessionId, Subject, TenantId, TraceId, UserId
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.session import Custody
+from turnkeeper.model.trace_context import TraceContext
 
 
 class RunStatus(StrEnum):
@@ -61,7 +64,7 @@ WAITED_TOO_LONG = RunError(
 class RunInput:
     """What the Envelope asked for. It stays on the run, also when the run fails.
 
-    `grants` are those of the caller; None means every one.
+    `grants` are those that the caller holds here; None means every one. `limits` and `claims` are as on the Envelope.
     """
 
     events: tuple[Event, ...] = ()
@@ -71,9 +74,29 @@ class RunInput:
     explicit: Preferences = field(default_factory=Preferences)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     carried: Mapping[str, Any] | None = None
-    pack: str | None = None
+    packs: tuple[str, ...] = ()
+    names_every_pack: bool = False
+    intent: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    trace: TraceContext | None = None
+    reply_to: ReplyTo | None = None
+    warnings: tuple[str, ...] = ()
     channel: str = "app_chat"
     grants: tuple[str, ...] | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The fields that say something, as they are written down; most messages are nothing but a text."""
+        said = {name: value for name, plain in _PLAIN.items() if (value := getattr(self, name)) != plain}
+        if self.events:
+            said["events"] = [event.given for event in self.events]
+        return said
+
+    @property
+    def locale(self) -> str | None:
+        """The language of the newest message that says one."""
+        return next((event.locale for event in reversed(self.events) if event.locale), None)
 
     @property
     def wants_reset(self) -> bool:
@@ -93,10 +116,23 @@ class RunInput:
             params={**self.params, **later.params},
             explicit=self.explicit if later.explicit.is_empty else later.explicit,
             metadata={**self.metadata, **later.metadata},
-            pack=later.pack or self.pack,
+            packs=later.packs or self.packs,
+            names_every_pack=later.names_every_pack if later.packs else self.names_every_pack,
+            intent=later.intent or self.intent,
+            limits={
+                **self.limits,
+                **{name: min(most, self.limits.get(name, most)) for name, most in later.limits.items()},
+            },
+            claims={**self.claims, **later.claims},
+            trace=later.trace or self.trace,
+            reply_to=later.reply_to or self.reply_to,
+            warnings=tuple(dict.fromkeys(self.warnings + later.warnings)),
             channel=later.channel,
             grants=_both(self.grants, later.grants),
         )
+
+
+_PLAIN = {each.name: getattr(RunInput(), each.name) for each in fields(RunInput)}
 
 
 def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -132,6 +168,7 @@ class Run:
     superseded_by: RunId | None = None
     merged: bool | None = None
     retry_safe: bool = False
+    mode: Mode = Mode.BATCH
 
     def __post_init__(self) -> None:
         if self.status.is_open == (self.ended_at is not None):

@@ -12,7 +12,7 @@ from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mount import Mount
-from turnkeeper.model.pack import PackPin
+from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.unit import Unit
@@ -45,7 +45,10 @@ class Custody(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """`revision` counts committed changes of the conversation, `version` changes of its settings."""
+    """`revision` counts committed changes of the conversation, `version` changes of its settings.
+
+    `classification` is the highest of its packs; `expires_by` is its end, however busy it is.
+    """
 
     tenant: TenantId
     id: SessionId
@@ -71,6 +74,8 @@ class Session:
     from_session_id: SessionId | None = None
     packs: tuple[PackPin, ...] = ()
     dialogue: Dialogue = field(default_factory=Dialogue)
+    classification: Classification | None = None
+    expires_by: datetime | None = None
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -84,7 +89,8 @@ class Session:
 
     @property
     def expires_at(self) -> datetime:
-        return self.last_active_at + timedelta(seconds=self.idle_for_seconds)
+        idle_until = self.last_active_at + timedelta(seconds=self.idle_for_seconds)
+        return idle_until if self.expires_by is None else min(idle_until, self.expires_by)
 
     def is_idle_too_long(self, now: datetime) -> bool:
         return not self.status.is_terminal and now >= self.expires_at

@@ -7,6 +7,7 @@ from typing import Any
 
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.dialogue import Dialogue
+from turnkeeper.model.event import Event
 from turnkeeper.model.ids import MessageId, RunId
 from turnkeeper.model.message import Message, Speaker
 from turnkeeper.model.pack import PackPin
@@ -65,11 +66,11 @@ class Turn:
 
         Text that never came, when a turn was interrupted before it, is not a message.
         """
-        said = [(Speaker.USER, event.as_text) for event in run.input.events]
+        said = [(Speaker.USER, event.as_text, _beyond(event)) for event in run.input.events]
         for ask in asks:
-            said += [(Speaker.ASSISTANT, ask.shown), (Speaker.USER, ask.answer or "")]
+            said += [(Speaker.ASSISTANT, ask.shown, None), (Speaker.USER, ask.answer or "", None)]
         if text or finish is Finish.DONE:
-            said.append((Speaker.ASSISTANT, text))
+            said.append((Speaker.ASSISTANT, text, None))
         number, name = session.turns + 1, run.id.removeprefix("run_")
         messages = tuple(
             Message(
@@ -80,8 +81,9 @@ class Turn:
                 role=speaker,
                 content=content,
                 created_at=run.accepted_at if speaker is Speaker.USER else at,
+                event=beyond,
             )
-            for place, (speaker, content) in enumerate(said)
+            for place, (speaker, content, beyond) in enumerate(said)
         )
         return cls(
             number=number,
@@ -105,3 +107,10 @@ class Turn:
     @property
     def last_seq(self) -> int:
         return self.messages[-1].seq if self.messages else 0
+
+
+def _beyond(event: Event) -> Mapping[str, Any] | None:
+    """What an Event holds beyond its text; None for most."""
+    given = event.given
+    given.pop("text", None)
+    return given or None

@@ -56,7 +56,7 @@ class TakeIn:
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
         await self.check_agent(envelope)
-        await self.check_pack(envelope)
+        await self.check_packs(envelope)
         if envelope.session_id is None and envelope.custody is Custody.ENGINE:
             return await self._in_a_new_session(envelope)
         try:
@@ -85,23 +85,26 @@ class TakeIn:
         elif envelope.double_text is not None and envelope.double_text not in agent.policy.allows:
             raise DoubleTextNotAllowed(name, envelope.double_text, sorted(agent.policy.allows))
 
-    async def check_pack(self, envelope: Envelope) -> PackPin | None:
-        """The pack that is asked for. One that nobody pushed, or another than the session has, is refused at once."""
-        if envelope.pack is None:
-            return None
+    async def check_packs(self, envelope: Envelope) -> tuple[PackPin, ...]:
+        """The packs that are asked for. One that nobody pushed, or others than the session has, are refused at once."""
+        if not envelope.packs:
+            return ()
         if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
             with contextlib.suppress(SessionNotFound):
                 session = await self.sessions.get(envelope.principal.tenant, envelope.session_id)
                 if session.is_open_to(envelope.principal) and (session.packs or session.turns):
-                    check_pins(session, envelope.pack)
-                    return None
-        return await self.packs.find(envelope.principal.tenant, envelope.pack)
+                    check_pins(session, envelope.packs, all_of_them=envelope.names_every_pack)
+                    return session.packs
+        return await self._found(envelope.principal, envelope.packs)
 
-    async def _pin(self, envelope: Envelope) -> PackPin | None:
+    async def _found(self, principal: Principal, refs: tuple[str, ...]) -> tuple[PackPin, ...]:
+        return tuple([await self.packs.find(principal.tenant, ref) for ref in refs])
+
+    async def _pins(self, envelope: Envelope) -> tuple[PackPin, ...]:
         """What a new session is pinned to: what the envelope asks for, else what its agent does."""
         agent = self.agents.get(envelope.agent or AgentId(self.settings.default_agent))
-        wanted = envelope.pack or (agent.policy.pack if agent else None)
-        return None if wanted is None else await self.packs.find(envelope.principal.tenant, wanted)
+        wanted = envelope.packs or ((agent.policy.pack,) if agent and agent.policy.pack else ())
+        return await self._found(envelope.principal, wanted)
 
     async def _agent_of_session(self, principal: Principal, session_id: SessionId) -> AgentId | None:
         """None where the caller may not know; intake itself then says what there is to say."""
@@ -149,7 +152,7 @@ class TakeIn:
 
     async def new_session(self, envelope: Envelope) -> Session:
         """Raises PackNotFound."""
-        now, pin = envelope.received_at, await self._pin(envelope)
+        now, pins = envelope.received_at, await self._pins(envelope)
         return Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),
@@ -161,7 +164,7 @@ class TakeIn:
             last_active_at=now,
             # What a message chose becomes a preference when it has really run.
             preferences=Preferences() if envelope.command is None else envelope.explicit,
-            packs=() if pin is None else (pin,),
+            packs=pins,
         )
 
     def _intake(self, envelope: Envelope) -> Intake:
@@ -186,12 +189,20 @@ class TakeIn:
                 explicit=envelope.explicit,
                 metadata=envelope.metadata,
                 carried=envelope.carried,
-                pack=envelope.pack,
+                packs=envelope.packs,
+                names_every_pack=envelope.names_every_pack,
+                intent=envelope.intent,
+                limits=envelope.limits,
+                claims=envelope.claims,
+                trace=envelope.trace,
+                reply_to=envelope.reply_to,
+                warnings=envelope.warnings,
                 channel=envelope.channel,
-                grants=_grants_of(envelope.principal),
+                grants=envelope.grants,
             ),
             accepted_at=now,
             wait_until=now + timedelta(seconds=self.settings.queue_seconds),
+            mode=envelope.mode,
         )
         return Intake(
             run=run,
@@ -225,13 +236,9 @@ class TakeIn:
             envelope.answers,
             envelope.custody,
             envelope.carried,
-            envelope.pack,
+            envelope.packs,
         )
         return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
-
-
-def _grants_of(principal: Principal) -> tuple[str, ...] | None:
-    return None if principal.holds_every_grant else tuple(sorted(principal.grants))
 
 
 def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:

@@ -36,19 +36,24 @@ class OpenSession:
 
     async def _pins(self, run: Run, session: Session) -> tuple[PackPin, ...]:
         """What the session is pinned to; at its first turn, what the message or else its agent wants."""
-        wanted = run.input.pack
+        wanted = run.input.packs
         if session.packs or session.turns > 0:
-            check_pins(session, wanted)
+            check_pins(session, wanted, all_of_them=run.input.names_every_pack)
             return session.packs
-        if wanted is None and run.input.command is None:
+        if not wanted and run.input.command is None:
             agent = self.agents.get(run.agent)
-            wanted = agent.policy.pack if agent else None
-        return (await self.packs.find(session.tenant, wanted),) if wanted else ()
+            wanted = (agent.policy.pack,) if agent and agent.policy.pack else ()
+        return tuple([await self.packs.find(session.tenant, ref) for ref in wanted])
 
 
-def check_pins(session: Session, wanted: str | None) -> None:
-    """Raises PackVersionMismatch when a message wants another pack than the one that its session is pinned to."""
-    held = {ref for pin in session.packs for ref in (pin.id, pin.ref)}
-    if wanted is not None and wanted not in held:
-        pinned = ", ".join(pin.ref for pin in session.packs) or None
-        raise PackVersionMismatch(session.id, pinned=pinned, requested=wanted)
+def check_pins(session: Session, wanted: tuple[str, ...], *, all_of_them: bool) -> None:
+    """Raises PackVersionMismatch when a message wants other packs than those that its session is pinned to.
+
+    Their order does not matter. Who names all of them must leave none out.
+    """
+    pinned = {pin.id: pin.ref for pin in session.packs}
+    differing = [ref for ref in wanted if ref not in pinned and ref not in pinned.values()]
+    named = {ref.partition("@")[0] for ref in wanted}
+    left_out = [ref for name, ref in pinned.items() if name not in named] if all_of_them else []
+    if differing or left_out:
+        raise PackVersionMismatch(session.id, pinned=tuple(pinned.values()), requested=wanted)

@@ -99,7 +99,8 @@ def receive(
         command=inbound.command,
         session_id=None if inbound.session_id is None else SessionId(inbound.session_id),
         agent=None if inbound.agent is None else AgentId(inbound.agent),
-        pack=inbound.pack,
+        packs=() if inbound.pack is None else (inbound.pack,),
+        grants=grants_of(principal),
         custody=custody,
         carried=inbound.carried,
         answers=None if inbound.answers is None else RunId(inbound.answers),
@@ -127,6 +128,11 @@ def _choices(inbound: Inbound, faults: _Faults) -> Preferences:
     if len(faults) > known:
         return Preferences()
     return Preferences(model=inbound.model, plugins=dict(plugins), level=inbound.level)
+
+
+def grants_of(principal: Principal) -> tuple[str, ...] | None:
+    """None means every one."""
+    return None if principal.holds_every_grant else tuple(sorted(principal.grants))
 
 
 def is_id(value: object) -> bool:

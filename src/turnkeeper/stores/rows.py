@@ -16,9 +16,10 @@ from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import AgentId, Fence, MessageId, NodeId, RunId, SessionId, Subject, TenantId, TraceId, UserId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.node import Node
-from turnkeeper.model.pack import PackPin
+from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus
@@ -109,6 +110,8 @@ def session_params(session: Session) -> Params:
         "from_session_id": session.from_session_id,
         "packs": json_text(session.packs),
         "dialogue": dialogue_json(session.dialogue),
+        "classification": session.classification and session.classification.value,
+        "expires_by": None if session.expires_by is None else micros(session.expires_by),
     }
 
 
@@ -131,6 +134,8 @@ def settings_params(changed: Session, version: int) -> Params:
         "idle_for_seconds": changed.idle_for_seconds,
         "mounts": json_text(changed.mounts),
         "packs": json_text(changed.packs),
+        "classification": changed.classification and changed.classification.value,
+        "expires_by": None if changed.expires_by is None else micros(changed.expires_by),
         "last_active_at": micros(changed.last_active_at),
         "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
         "closed_reason": changed.closed_reason,
@@ -163,6 +168,8 @@ def session_of(row: Row) -> Session:
         from_session_id=row["from_session_id"],
         packs=_decode_packs(row["packs"]) if row["packs"] != "[]" else (),
         dialogue=_decode_dialogue(row["dialogue"]) if row["dialogue"] != "{}" else _NO_DIALOGUE,
+        classification=Classification(row["classification"]) if row["classification"] else None,
+        expires_by=_moment_or_none(row["expires_by"]),
     )
 
 
@@ -178,8 +185,9 @@ def history_of(newest_first: Sequence[tuple[Any, ...]]) -> tuple[Message, ...]:
                 role=_SPEAKERS[role],
                 content=content,
                 created_at=moment(created_at),
+                event=None if event is None else from_json(event),
             )
-            for id, seq, turn, epoch, role, content, created_at in reversed(newest_first)
+            for id, seq, turn, epoch, role, content, created_at, event in reversed(newest_first)
         ]
     )
 
@@ -193,10 +201,15 @@ def message_of(row: Row) -> Message:
         role=Speaker(row["role"]),
         content=row["content"],
         created_at=moment(row["created_at"]),
+        event=None if row["event"] is None else from_json(row["event"]),
     )
 
 
 # --- turns
+
+
+def event_json(message: Message) -> str | None:
+    return _json_or_none(message.event)
 
 
 def message_params(tenant: TenantId, session_id: SessionId, turn: Turn) -> list[Params]:
@@ -211,6 +224,7 @@ def message_params(tenant: TenantId, session_id: SessionId, turn: Turn) -> list[
             "role": message.role.value,
             "content": message.content,
             "created_at": micros(message.created_at),
+            "event": event_json(message),
         }
         for message in turn.messages
     ]
@@ -252,13 +266,14 @@ def run_params(run: Run) -> Params:
         "queue_no": run.queue_no,
         "feed_no": run.feed_no,
         "trace_id": run.trace_id,
-        "input": json_text(run.input),
+        "input": json_text(run.input.given),
         "accepted_at": micros(run.accepted_at),
         "wait_until": micros(run.wait_until),
         "started_at": None if run.started_at is None else micros(run.started_at),
         "fence": run.fence,
         "retry_of": run.retry_of,
         "retry_safe": int(run.retry_safe),
+        "mode": run.mode.value,
     }
 
 
@@ -288,6 +303,7 @@ def run_of(row: Row) -> Run:
         superseded_by=row["superseded_by"],
         merged=None if row["merged"] is None else bool(row["merged"]),
         retry_safe=bool(row["retry_safe"]),
+        mode=Mode(row["mode"]),
     )
 
 

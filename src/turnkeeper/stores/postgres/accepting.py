@@ -222,6 +222,8 @@ class PostgresAccepting:
 
 
 _OF_A_SESSION = (
+    "classification",
+    "expires_by",
     "dialogue",
     "packs",
     "from_session_id",

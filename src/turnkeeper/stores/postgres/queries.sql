@@ -17,7 +17,7 @@ WITH lease AS (
        AND (s.owner = :user OR :sees_whole_tenant::boolean)
        AND s.status IN ('active', 'paused')
        AND (l.holder IS NOT NULL OR l.queued > 0
-            OR :accepted_at < s.last_active_at + s.idle_for_seconds * 1000000)
+            OR :accepted_at < LEAST(s.last_active_at + s.idle_for_seconds * 1000000, s.expires_by))
        AND (l.holder IS NULL AND l.queued = 0
             OR l.queued < :queue_limit
                AND 'reject' <> COALESCE(:double_text::text, s.double_text,
@@ -48,12 +48,12 @@ WITH lease AS (
               s.is_taken
 ), run AS (
     INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
-                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, mode, line_no)
     SELECT :tenant, :run_id, :session_id, :subject, :custody, t.agent, :user,
            CASE WHEN t.is_taken THEN 'running' ELSE 'queued' END, t.queue_no, t.feed_no, :trace_id, :input,
            :accepted_at, :wait_until, CASE WHEN t.is_taken THEN :accepted_at::bigint END,
            CASE WHEN t.is_taken THEN t.fence END, :retry_of,
-           (t.is_taken AND t.agent = ANY (:retry_safe_agents::text[]))::int,
+           (t.is_taken AND t.agent = ANY (:retry_safe_agents::text[]))::int, :mode,
            CASE WHEN NOT t.is_taken THEN t.queue_no END
       FROM taken t
 ), told AS (
@@ -75,10 +75,12 @@ SELECT * FROM taken;
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id, packs, dialogue)
+                      preferences, mounts, from_session_id, packs, dialogue,
+                      classification, expires_by)
     SELECT :tenant, :session_id, :owner, :session_agent, 'active', :revision, :version, :turns, :last_seq, :epoch,
            :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-           :accepted_at, :preferences, :mounts, :from_session_id, :packs, :dialogue
+           :accepted_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
+        :classification, :expires_by
      WHERE :custody::text = 'engine'
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
@@ -91,9 +93,9 @@ WITH session AS (
     RETURNING fence, expires_at
 ), run AS (
     INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id,
-                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
+                      input, accepted_at, wait_until, started_at, fence, retry_of, retry_safe, mode, line_no)
     VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-            :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+            :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe, :mode,
         CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END)
 ), told AS (
     INSERT INTO feed (tenant, subject, no, type, run_id, at, data)
@@ -111,10 +113,12 @@ SELECT * FROM lease;
 WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id, packs, dialogue)
+                      preferences, mounts, from_session_id, packs, dialogue,
+                      classification, expires_by)
     VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
             :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-            :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue)
+            :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
+        :classification, :expires_by)
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
@@ -135,8 +139,8 @@ SELECT s.*, m.*,
  CROSS JOIN LATERAL (
        SELECT array_agg(w.seq) AS message_seqs, array_agg(w.id) AS message_ids, array_agg(w.turn) AS message_turns,
               array_agg(w.role) AS message_roles, array_agg(w.content) AS message_contents,
-              array_agg(w.created_at) AS message_moments
-         FROM (SELECT seq, id, turn, role, content, created_at FROM messages
+              array_agg(w.created_at) AS message_moments, array_agg(w.event) AS message_events
+         FROM (SELECT seq, id, turn, role, content, created_at, event FROM messages
                 WHERE tenant = s.tenant AND session_id = s.id AND seq >= s.epoch_first_seq
                   AND s.revision <> :known_revision
                 ORDER BY seq DESC LIMIT :window) w) m
@@ -163,11 +167,11 @@ WITH lease AS (
      WHERE l.tenant = :tenant AND l.subject = :subject
     RETURNING l.last_feed_no, l.queued, l.first_delta
 ), message AS (
-    INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
-    SELECT :tenant, :session_id, m.seq, m.id, :turn, :epoch, m.role, m.content, m.created_at
+    INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at, event)
+    SELECT :tenant, :session_id, m.seq, m.id, :turn, :epoch, m.role, m.content, m.created_at, m.event
       FROM released, unnest(:message_seqs::bigint[], :message_ids::text[], :message_roles::text[],
-                            :message_contents::text[], :message_moments::bigint[])
-                     AS m (seq, id, role, content, created_at)
+                            :message_contents::text[], :message_moments::bigint[], :message_events::text[])
+                     AS m (seq, id, role, content, created_at, event)
 ), turn AS (
     INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
                        committed_at)
@@ -253,10 +257,12 @@ SELECT *, expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigin
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id, packs, dialogue)
+                      preferences, mounts, from_session_id, packs, dialogue,
+                      classification, expires_by)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue);
+        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
+        :classification, :expires_by);
 
 -- name: insert_lease
 INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
@@ -288,13 +294,14 @@ SELECT * FROM messages
 -- name: change_settings
 UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
-       mounts = :mounts, packs = :packs, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       mounts = :mounts, packs = :packs, classification = :classification,
+       expires_by = :expires_by, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
        version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
 -- What intake must know before it takes a message in.
-SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, l.*
+SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, s.expires_by, l.*
   FROM sessions s
   JOIN leases l ON l.tenant = s.tenant AND l.subject = s.id
  WHERE s.tenant = :tenant AND s.id = :session_id;
@@ -364,9 +371,9 @@ UPDATE leases SET stop_how = :how, stop_by = :by
 
 -- name: insert_run
 INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id, input,
-                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
+                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, mode, line_no)
 VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe, :mode,
         CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END);
 
 -- name: get_run
@@ -458,8 +465,8 @@ UPDATE sessions
 RETURNING epoch, epoch_first_seq, revision;
 
 -- name: append_message
-INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
-VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at);
+INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at, event)
+VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at, :event);
 
 -- name: append_turn
 INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
@@ -696,7 +703,7 @@ RETURNING revision;
 
 -- name: living_sessions_after
 -- A walk over the sessions that may still expire, page by page.
-SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idle FROM sessions
+SELECT tenant, id, LEAST(last_active_at + idle_for_seconds * 1000000, expires_by) <= :now AS is_idle FROM sessions
  WHERE status IN ('active', 'paused') AND (tenant, id) > (:tenant, :session_id)
  ORDER BY tenant, id LIMIT :limit;
 

@@ -146,6 +146,7 @@ class PostgresRuns:
             "message_ids": [message.id for message in turn.messages],
             "message_roles": [message.role.value for message in turn.messages],
             "message_contents": [message.content for message in turn.messages],
+            "message_events": [rows.event_json(message) for message in turn.messages],
             "message_moments": [rows.micros(message.created_at) for message in turn.messages],
             "explanation": written(explanation),
             "said": rows.json_text(rows.turn_said(turn)),

@@ -167,7 +167,10 @@ async def insert_session(tx: Tx, session: Session) -> None:
 
 def _newest_messages(loaded: Row) -> Iterator[Message]:
     """The newest messages of the loaded epoch, newest first."""
-    names = ("seq", "id", "turn", "role", "content", "created_at")
-    columns = ("message_seqs", "message_ids", "message_turns", "message_roles", "message_contents", "message_moments")
+    names = ("seq", "id", "turn", "role", "content", "created_at", "event")
+    columns = (
+        *("message_seqs", "message_ids", "message_turns", "message_roles", "message_contents"),
+        *("message_moments", "message_events"),
+    )
     for values in zip(*(loaded[column] or () for column in columns), strict=True):
         yield rows.message_of({"epoch": loaded["epoch"], **dict(zip(names, values, strict=True))})

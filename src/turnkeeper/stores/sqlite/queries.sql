@@ -3,10 +3,12 @@
 -- name: insert_session
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
-                      preferences, mounts, from_session_id, packs, dialogue)
+                      preferences, mounts, from_session_id, packs, dialogue,
+                      classification, expires_by)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
-        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue);
+        :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
+        :classification, :expires_by);
 
 -- name: insert_lease
 -- A new subject: nobody holds it yet, unless :holder takes it at once.
@@ -23,7 +25,7 @@ SELECT s.*, t.state
 
 -- name: newest_messages
 -- The columns in the order in which they are unpacked.
-SELECT id, seq, turn, epoch, role, content, created_at FROM messages
+SELECT id, seq, turn, epoch, role, content, created_at, event FROM messages
  WHERE tenant = :tenant AND session_id = :session_id AND seq >= :first_seq
  ORDER BY seq DESC LIMIT :window;
 
@@ -44,13 +46,14 @@ SELECT * FROM messages
 -- name: change_settings
 UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
-       mounts = :mounts, packs = :packs, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
+       mounts = :mounts, packs = :packs, classification = :classification,
+       expires_by = :expires_by, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
        version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
 -- What intake must know before it takes a message in.
-SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, l.*
+SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, s.expires_by, l.*
   FROM sessions s
   JOIN leases l ON l.tenant = s.tenant AND l.subject = s.id
  WHERE s.tenant = :tenant AND s.id = :session_id;
@@ -118,9 +121,9 @@ UPDATE leases SET stop_how = :how, stop_by = :by
 
 -- name: insert_run
 INSERT INTO runs (tenant, id, session_id, subject, custody, agent, user_id, status, queue_no, feed_no, trace_id, input,
-                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, line_no)
+                  accepted_at, wait_until, started_at, fence, retry_of, retry_safe, mode, line_no)
 VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :status, :queue_no, :feed_no, :trace_id,
-        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe,
+        :input, :accepted_at, :wait_until, :started_at, :fence, :retry_of, :retry_safe, :mode,
         CASE WHEN :status = 'queued' THEN :queue_no END);
 
 -- name: get_run
@@ -218,8 +221,8 @@ UPDATE sessions
 RETURNING epoch, epoch_first_seq, revision;
 
 -- name: append_message
-INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at)
-VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at);
+INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, created_at, event)
+VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at, :event);
 
 -- name: append_turn
 INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
@@ -435,7 +438,7 @@ UPDATE sessions SET revision = revision + 1
 
 -- name: living_sessions_after
 -- A walk over the sessions that may still expire, page by page.
-SELECT tenant, id, last_active_at + idle_for_seconds * 1000000 <= :now AS is_idle FROM sessions
+SELECT tenant, id, min(last_active_at + idle_for_seconds * 1000000, coalesce(expires_by, last_active_at + idle_for_seconds * 1000000)) <= :now AS is_idle FROM sessions
  WHERE status IN ('active', 'paused') AND (tenant, id) > (:tenant, :session_id)
  ORDER BY tenant, id LIMIT :limit;
 

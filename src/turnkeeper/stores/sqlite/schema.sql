@@ -38,6 +38,8 @@ CREATE TABLE sessions (
     from_session_id  TEXT,
     packs            TEXT    NOT NULL DEFAULT '[]',
     dialogue         TEXT    NOT NULL DEFAULT '{}',
+    classification   TEXT,
+    expires_by       INTEGER,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -91,6 +93,7 @@ CREATE TABLE runs (
     superseded_by TEXT,
     merged        INTEGER,
     retry_safe    INTEGER NOT NULL,
+    mode          TEXT    NOT NULL DEFAULT 'batch',
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -109,6 +112,7 @@ CREATE TABLE messages (
     role       TEXT    NOT NULL,
     content    TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
+    event      TEXT,
     PRIMARY KEY (tenant, session_id, seq)
 ) STRICT, WITHOUT ROWID;
 
@@ -304,7 +308,108 @@ CREATE TABLE pack_overrides (
     PRIMARY KEY (tenant, pack_id, key)
 ) STRICT, WITHOUT ROWID;
 
--- Retention comes through here: while a row says so, in the transaction of whoever put it there, old explanations go.
+-- What a run did to the world, before and after it did it. `run_id` is the first attempt, so that a later one finds
+-- it.
+CREATE TABLE effects (
+    tenant     TEXT    NOT NULL,
+    run_id     TEXT    NOT NULL,
+    key        TEXT    NOT NULL,
+    status     TEXT    NOT NULL CHECK (status IN ('started', 'done', 'failed', 'unknown')),
+    attempts   INTEGER NOT NULL,
+    result     TEXT,
+    started_at INTEGER NOT NULL,
+    ended_at   INTEGER,
+    PRIMARY KEY (tenant, run_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- How much a tenant may still ask for at once. Nodes take from it in advance.
+CREATE TABLE buckets (
+    tenant    TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    tokens    REAL    NOT NULL,
+    filled_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, name)
+) STRICT, WITHOUT ROWID;
+
+-- Content by its hash, once a tenant.
+CREATE TABLE blobs (
+    tenant TEXT    NOT NULL,
+    sha256 TEXT    NOT NULL,
+    size   INTEGER NOT NULL,
+    data   BLOB    NOT NULL,
+    PRIMARY KEY (tenant, sha256)
+) STRICT, WITHOUT ROWID;
+
+-- Who kept which content, under which name.
+CREATE TABLE artifacts (
+    tenant     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    sha256     TEXT    NOT NULL,
+    media_type TEXT    NOT NULL,
+    name       TEXT,
+    size       INTEGER NOT NULL,
+    created_by TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- A door through which a channel comes in: whose it is, who answers, and how far it may go.
+CREATE TABLE bindings (
+    tenant     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    channel    TEXT    NOT NULL,
+    data       TEXT    NOT NULL,
+    created_by TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- Where a binding is, for those who come from outside and know nothing else. Rows belong to the reserved tenant '-'.
+CREATE TABLE binding_places (
+    tenant TEXT    NOT NULL,
+    id     TEXT    NOT NULL,
+    owner  TEXT    NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- An address of the outside world, and whose conversation it goes on with.
+CREATE TABLE contacts (
+    tenant     TEXT    NOT NULL,
+    binding    TEXT    NOT NULL,
+    address    TEXT    NOT NULL,
+    user_id    TEXT    NOT NULL,
+    session_id TEXT,
+    changed_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, binding, address)
+) STRICT, WITHOUT ROWID;
+
+-- What goes out through a channel, one row a delivery, written with the turn that says it.
+CREATE TABLE outbox (
+    tenant     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    session_id TEXT    NOT NULL,
+    run_id     TEXT    NOT NULL,
+    binding    TEXT    NOT NULL,
+    channel    TEXT    NOT NULL,
+    data       TEXT    NOT NULL,
+    status     TEXT    NOT NULL CHECK (status IN ('pending', 'sending', 'sent', 'failed', 'unknown')),
+    attempts   INTEGER NOT NULL,
+    due_at     INTEGER NOT NULL,
+    holder     TEXT,
+    error      TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at   INTEGER,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- Nothing in it changes while a run comes to its end.
+CREATE INDEX runs_that_last ON runs (tenant, id) WHERE mode = 'long_running';
+CREATE INDEX outbox_open ON outbox (tenant, due_at) WHERE status IN ('pending', 'sending');
+CREATE INDEX outbox_of_session ON outbox (tenant, session_id, id);
+CREATE INDEX contacts_of_user ON contacts (tenant, user_id);
+
+-- Retention comes through here: while a row says so, in the transaction of whoever put it there, old explanations and checkpoints go.
 CREATE TABLE doors (
     tenant TEXT NOT NULL,
     name   TEXT NOT NULL,
@@ -320,7 +425,9 @@ CREATE TRIGGER epochs_stay BEFORE DELETE ON epochs BEGIN SELECT RAISE(ABORT, 'ep
 CREATE TRIGGER feed_keep BEFORE UPDATE ON feed BEGIN SELECT RAISE(ABORT, 'feed is append-only'); END;
 CREATE TRIGGER feed_stay BEFORE DELETE ON feed BEGIN SELECT RAISE(ABORT, 'feed is append-only'); END;
 CREATE TRIGGER checkpoints_keep BEFORE UPDATE ON checkpoints BEGIN SELECT RAISE(ABORT, 'checkpoints is append-only'); END;
-CREATE TRIGGER checkpoints_stay BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'checkpoints is append-only'); END;
+CREATE TRIGGER checkpoints_stay BEFORE DELETE ON checkpoints
+WHEN NOT EXISTS (SELECT 1 FROM doors WHERE tenant = '-' AND name = 'retention')
+BEGIN SELECT RAISE(ABORT, 'checkpoints is append-only'); END;
 CREATE TRIGGER explanations_keep BEFORE UPDATE ON explanations BEGIN SELECT RAISE(ABORT, 'explanations is append-only'); END;
 CREATE TRIGGER explanations_stay BEFORE DELETE ON explanations
 WHEN NOT EXISTS (SELECT 1 FROM doors WHERE tenant = '-' AND name = 'retention')
@@ -329,6 +436,10 @@ CREATE TRIGGER audit_keep BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audi
 CREATE TRIGGER audit_stay BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 CREATE TRIGGER packs_keep BEFORE UPDATE ON packs BEGIN SELECT RAISE(ABORT, 'packs is append-only'); END;
 CREATE TRIGGER packs_stay BEFORE DELETE ON packs BEGIN SELECT RAISE(ABORT, 'packs is append-only'); END;
+CREATE TRIGGER blobs_keep BEFORE UPDATE ON blobs BEGIN SELECT RAISE(ABORT, 'blobs is append-only'); END;
+CREATE TRIGGER blobs_stay BEFORE DELETE ON blobs BEGIN SELECT RAISE(ABORT, 'blobs is append-only'); END;
+CREATE TRIGGER artifacts_keep BEFORE UPDATE ON artifacts BEGIN SELECT RAISE(ABORT, 'artifacts is append-only'); END;
+CREATE TRIGGER artifacts_stay BEFORE DELETE ON artifacts BEGIN SELECT RAISE(ABORT, 'artifacts is append-only'); END;
 CREATE TRIGGER leases_stay BEFORE DELETE ON leases BEGIN SELECT RAISE(ABORT, 'a lease is never deleted'); END;
 
 INSERT INTO schema_info (min_code) VALUES (1);

@@ -1,0 +1,51 @@
+"""How far tenants and channels let a run go: the ceilings that an operator set."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from turnkeeper.model.ids import TenantId
+from turnkeeper.model.safety import SafetyMode, narrowest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """`grants` None lets every grant of the caller through; `budget` names the most that a run may use, by resource."""
+
+    safety_mode: SafetyMode | None = None
+    grants: frozenset[str] | None = None
+    budget: Mapping[str, float] = field(default_factory=dict)
+
+    def under(self, other: "Ceilings") -> "Ceilings":
+        """What is left when both hold: a ceiling can only narrow another one."""
+        budget = dict(other.budget)
+        for name, most in self.budget.items():
+            budget[name] = min(most, budget.get(name, most))
+        grants = self.grants if other.grants is None else other.grants
+        if self.grants is not None and other.grants is not None:
+            grants = self.grants & other.grants
+        mode = self.safety_mode if other.safety_mode is None else narrowest(other.safety_mode, self.safety_mode)
+        return Ceilings(safety_mode=mode, grants=grants, budget=budget)
+
+
+NO_GRANTS = Ceilings(grants=frozenset())
+
+FORGEABLE = {"email": NO_GRANTS, "sms": NO_GRANTS}
+"""Whoever writes on these channels may have lied about who they are: unless an operator says more, they hold nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """`everywhere` holds for every tenant that has no ceilings of its own; `channels` holds beside them.
+
+    A tenant's own channels take the place of the general ones.
+    """
+
+    everywhere: Ceilings = field(default_factory=lambda: Ceilings(safety_mode=SafetyMode.READ_ONLY))
+    channels: Mapping[str, Ceilings] = field(default_factory=lambda: FORGEABLE)
+    tenants: Mapping[TenantId, Ceilings] = field(default_factory=dict)
+    tenant_channels: Mapping[TenantId, Mapping[str, Ceilings]] = field(default_factory=dict)
+
+    def ceilings(self, tenant: TenantId, channel: str) -> Ceilings:
+        own = self.tenants.get(tenant, self.everywhere)
+        channels = {**self.channels, **self.tenant_channels.get(tenant, {})}
+        return channels.get(channel, Ceilings()).under(own)
