@@ -40,7 +40,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What a channel knows beyond the words stays under `metadata["channel"]`. `confidence` is how sure a transcript is."""
+    """What its channel knows beyond the words is in `metadata["channel"]`; `confidence` is that of a transcript."""
 
     type: EventType = EventType.TEXT_MESSAGE
     text: str = ""

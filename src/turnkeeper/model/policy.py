@@ -30,7 +30,7 @@ class Ceilings:
 NO_GRANTS = Ceilings(grants=frozenset())
 
 FORGEABLE = {"email": NO_GRANTS, "sms": NO_GRANTS}
-"""Whoever writes on these channels may have lied about who they are: unless an operator says more, they hold nothing."""
+"""Whoever writes there may have lied about who they are. Unless an operator says more, they hold nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
