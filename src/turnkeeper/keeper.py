@@ -33,6 +33,7 @@ from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId
 from turnkeeper.model.message import Message
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.node import Node
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
@@ -257,6 +258,7 @@ class Turnkeeper:
         custody: str = Custody.ENGINE,
         carried: Any = None,
         channel: str = "app_chat",
+        mode: str = Mode.BATCH,
         trace_id: str | None = None,
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
@@ -283,9 +285,32 @@ class Turnkeeper:
             custody=custody,
             carried=carried,
             channel=channel,
+            mode=mode,
             trace_id=trace_id,
         )
-        return await self._accept(inbound, principal)
+        return await self.accept(inbound, principal)
+
+    async def accept(self, inbound: Inbound, principal: Principal, *, verb: str | None = None) -> Ticket:
+        """Take in what a face has written down. What is refused is audited under its verb."""
+        verb = verb or ("chat" if inbound.command is None else inbound.command.value)
+        try:
+            taken = await self._take_in(inbound, principal)
+        except TurnkeeperError as error:
+            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
+            raise
+        if taken.created:
+            run = taken.accepted.run
+            self._tell_of_session(run.tenant, run.session_id, run.agent)
+        live = await self._dispatch.accepted(taken.accepted)
+        return Ticket(
+            run=taken.accepted.run,
+            created=taken.created,
+            replaced_session_id=taken.replaced,
+            replaced_reason=taken.replaced_reason,
+            attached=taken.accepted.attached,
+            live=live,
+            is_answer=inbound.answers is not None,
+        )
 
     async def reset(
         self,
@@ -604,7 +629,7 @@ class Turnkeeper:
     # --- inside
 
     async def _perform(self, inbound: Inbound, principal: Principal) -> Reply:
-        return await self.reply_to(await self._accept(inbound, principal))
+        return await self.reply_to(await self.accept(inbound, principal))
 
     async def _expire(self, tenant: TenantId, session_id: SessionId) -> Session:
         facts = {"session_id": session_id, "node": self._world.node}
@@ -632,27 +657,6 @@ class Turnkeeper:
         self, command: Command, principal: Principal, trace_id: str | None, **ids: str | None
     ) -> AuditFacts:
         return audit_of(self._command(command, principal, trace_id=trace_id), "accepted", **ids)
-
-    async def _accept(self, inbound: Inbound, principal: Principal) -> Ticket:
-        verb = "chat" if inbound.command is None else inbound.command.value
-        try:
-            taken = await self._take_in(inbound, principal)
-        except TurnkeeperError as error:
-            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
-            raise
-        if taken.created:
-            run = taken.accepted.run
-            self._tell_of_session(run.tenant, run.session_id, run.agent)
-        live = await self._dispatch.accepted(taken.accepted)
-        return Ticket(
-            run=taken.accepted.run,
-            created=taken.created,
-            replaced_session_id=taken.replaced,
-            replaced_reason=taken.replaced_reason,
-            attached=taken.accepted.attached,
-            live=live,
-            is_answer=inbound.answers is not None,
-        )
 
     async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
         stage = "receive"

@@ -13,11 +13,15 @@ from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
+from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
+from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
 
@@ -29,10 +33,31 @@ E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What a channel or a full envelope has looked at already; it stands in place of `message` and `pack`.
+
+    `grants` narrow those of the principal; None leaves them as they are.
+    """
+
+    events: tuple[Event, ...]
+    packs: tuple[str, ...] = ()
+    names_every_pack: bool = False
+    intent: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    grants: frozenset[str] | None = None
+    trace: TraceContext | None = None
+    reply_to: ReplyTo | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
-    """A message or a command as a caller wrote it down; nothing about it is believed yet."""
+    """A message or a command as a caller wrote it down; nothing about it is believed yet, but for what is prepared."""
 
     message: Any = None
+    prepared: Prepared | None = None
+    mode: Any = Mode.BATCH
     command: Command | None = None
     session_id: Any = None
     agent: Any = None
@@ -68,7 +93,7 @@ def receive(
     if isinstance(inbound.message, str) and is_reset_command(inbound.message):
         # Whoever wants to begin anew does not want to answer what was asked before.
         inbound = replace(inbound, answers=None)
-    if inbound.command is None:
+    if inbound.command is None and inbound.prepared is None:
         _check_message(inbound.message, settings.message_chars, faults)
     for name in ("session_id", "agent", "answers", "request_id"):
         _check_id(name, getattr(inbound, name), faults)
@@ -84,18 +109,18 @@ def receive(
     custody = _choice("custody", inbound.custody, Custody, faults) or Custody.ENGINE
     double_text = _choice("double_text", inbound.double_text, DoubleText, faults)
     on_missing = _choice("on_missing", inbound.on_missing, OnMissing, faults) or OnMissing.NEW
+    mode = _choice("mode", inbound.mode, Mode, faults) or Mode.BATCH
     _check_combination(inbound, custody, double_text, settings.carried_bytes, faults)
     if faults:
         names = ", ".join(sorted({fault["pointer"] for fault in faults}))
         raise EnvelopeInvalid(f"The request is not valid at {names}. See details.", details=faults)
-    return Envelope(
+    given = inbound.trace_id is not None and _TRACE.fullmatch(inbound.trace_id)
+    envelope = Envelope(
         principal=principal,
         received_at=now,
-        trace_id=trace_id
-        if inbound.trace_id is None or not _TRACE.fullmatch(inbound.trace_id)
-        else TraceId(inbound.trace_id),
+        trace_id=TraceId(inbound.trace_id) if inbound.trace_id and given else trace_id,
         channel=inbound.channel,
-        events=() if inbound.command is not None else normalize(inbound.message),
+        events=_events(inbound),
         command=inbound.command,
         session_id=None if inbound.session_id is None else SessionId(inbound.session_id),
         agent=None if inbound.agent is None else AgentId(inbound.agent),
@@ -111,6 +136,29 @@ def receive(
         request_id=inbound.request_id,
         double_text=double_text,
         on_missing=on_missing,
+        mode=mode,
+    )
+    return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)
+
+
+def _events(inbound: Inbound) -> tuple[Event, ...]:
+    if inbound.command is not None:
+        return ()
+    return normalize(inbound.message) if inbound.prepared is None else inbound.prepared.events
+
+
+def _with(prepared: Prepared, envelope: Envelope) -> Envelope:
+    return replace(
+        envelope,
+        packs=prepared.packs,
+        names_every_pack=prepared.names_every_pack,
+        intent=prepared.intent,
+        limits=prepared.limits,
+        claims=prepared.claims,
+        grants=narrowed(envelope.grants, prepared.grants),
+        trace=prepared.trace,
+        reply_to=prepared.reply_to,
+        warnings=prepared.warnings,
     )
 
 
@@ -133,6 +181,13 @@ def _choices(inbound: Inbound, faults: _Faults) -> Preferences:
 def grants_of(principal: Principal) -> tuple[str, ...] | None:
     """None means every one."""
     return None if principal.holds_every_grant else tuple(sorted(principal.grants))
+
+
+def narrowed(held: tuple[str, ...] | None, most: frozenset[str] | None) -> tuple[str, ...] | None:
+    """What is left of grants under a ceiling; None is every grant, and no ceiling."""
+    if most is None:
+        return held
+    return tuple(sorted(most if held is None else most.intersection(held)))
 
 
 def is_id(value: object) -> bool:
