@@ -1,8 +1,23 @@
-"""Durable state of a run that waits."""
+"""Durable state of a long or waiting run."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
 
 from turnkeeper.model.dialogue import Dialogue, IntentView
+from turnkeeper.model.ids import RunId
+from turnkeeper.model.verdict import Verdict
+
+_YES = {"yes", "y", "ok", "okay", "approve", "approved", "go", "go ahead", "true"}
+_NO = {"no", "n", "deny", "denied", "reject", "rejected", "stop", "false"}
+
+
+class AskKind(StrEnum):
+    """`input` is a question of the agent, `approval` asks whether to go on after an `escalate` verdict."""
+
+    INPUT = "input"
+    APPROVAL = "approval"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,29 +27,66 @@ class Ask:
     said: str
     question: str
     answer: str | None = None
+    kind: AskKind = AskKind.INPUT
 
     @property
     def shown(self) -> str:
         return f"{self.said}\n{self.question}" if self.said else self.question
 
+    @property
+    def approves(self) -> bool | None:
+        """Whether the answer is a yes or a no; None when it is neither."""
+        word = (self.answer or "").strip().strip(".!").casefold()
+        return True if word in _YES else False if word in _NO else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """The asks of a run so far. A resumed agent starts again and finds the answers already there.
+    """The asks and verdicts of a run so far. A resumed agent starts again and finds them already there.
 
-    `intent` and `dialogue` are what the run had understood and staged when the session stood at `revision`.
+    `said` is what it has said since its last question and up to its last verdict, `used` what it had spent by then.
+    `feed_no` is the newest entry of the feed that is part of it. `intent` and `dialogue` are what the run had
+    understood and staged when the session stood at `revision`.
     """
 
-    asks: tuple[Ask, ...]
+    asks: tuple[Ask, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    said: str = ""
+    used: Mapping[str, float] = field(default_factory=dict)
+    feed_no: int = field(default=0, compare=False)
     intent: IntentView | None = None
     dialogue: Dialogue | None = None
     revision: int = 0
 
     def __post_init__(self) -> None:
-        if not self.asks:
-            raise ValueError("a Checkpoint of a waiting run holds at least its question")
+        if not self.asks and not self.verdicts:
+            raise ValueError("a Checkpoint holds a question or a verdict")
         if any(ask.answer is None for ask in self.asks[:-1]):
             raise ValueError("only the last question of a Checkpoint may be open")
 
+    @property
+    def open_ask(self) -> Ask | None:
+        """The question that waits for its answer."""
+        return self.asks[-1] if self.asks and self.asks[-1].answer is None else None
+
     def answered(self, answer: str) -> "Checkpoint":
         return replace(self, asks=(*self.asks[:-1], replace(self.asks[-1], answer=answer)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptCheckpoint:
+    """Checkpoint number `seq` of its run, as it was kept."""
+
+    run_id: RunId
+    seq: int
+    at: datetime
+    checkpoint: Checkpoint
+
+    @property
+    def id(self) -> str:
+        return checkpoint_id(self.run_id, self.seq)
+
+
+def checkpoint_id(run_id: RunId, seq: int) -> str:
+    """Made of the run and the number, so that whoever keeps a checkpoint can name it without asking."""
+    return f"ckpt_{run_id.removeprefix('run_')}-{seq:04d}"

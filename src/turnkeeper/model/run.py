@@ -1,8 +1,8 @@
 """One attempt to answer an Envelope; always recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -53,6 +53,7 @@ class RunError:
     message: str
     stage: str | None = None
     retryable: bool = False
+    details: Sequence[Mapping[str, Any]] = ()
 
 
 WAITED_TOO_LONG = RunError(
@@ -198,9 +199,39 @@ class Run:
         """Whether a run that was left behind is tried again, once, without being asked to."""
         return self.retry_safe and self.retry_of is None and self.custody is Custody.ENGINE
 
+    @property
+    def first_attempt(self) -> RunId:
+        """Whose effects this run must not have again."""
+        return self.retry_of or self.id
+
+    @property
+    def is_resumed(self) -> bool:
+        """Whether it goes on where it was left when its node is gone, rather than being abandoned."""
+        return self.mode is Mode.LONG_RUNNING and self.input.command is None and self.custody is Custody.ENGINE
+
+    def ends_by(self, seconds: float) -> datetime:
+        """When a long run has had its time: what its message allows, else these seconds, from its first start."""
+        most = self.input.limits.get("max_session_duration_ms")
+        return (self.started_at or self.accepted_at) + timedelta(seconds=seconds if most is None else most / 1000)
+
     def taken(self, fence: Fence, at: datetime, *, retry_safe: bool, **changes: Any) -> "Run":
-        """The same run, now running; `changes` go in with it."""
-        return replace(self, status=RunStatus.RUNNING, started_at=at, fence=fence, retry_safe=retry_safe, **changes)
+        """The same run, now running; `changes` go in with it. A long run keeps the moment of its first start."""
+        first = self.started_at if self.is_resumed else None
+        return replace(
+            self, status=RunStatus.RUNNING, started_at=first or at, fence=fence, retry_safe=retry_safe, **changes
+        )
+
+    def requeued(self, at: datetime, long_run_seconds: float) -> "Run":
+        """The same run, in its old place of the queue until a node takes it up again."""
+        until = max(self.ends_by(long_run_seconds), at)
+        return replace(self, status=RunStatus.QUEUED, fence=None, wait_until=until)
+
+    def woken(self, queue_no: int, wait_until: datetime, waited: timedelta) -> "Run":
+        """A waiting run that was answered. Of a long one the time that it waited is not counted."""
+        started = self.started_at
+        if self.is_resumed and started is not None:
+            started += waited
+        return replace(self, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=wait_until, started_at=started)
 
     def again(self, new_id: RunId, at: datetime) -> "Run":
         """A new attempt at the same input, in the same place of the queue."""

@@ -1,9 +1,10 @@
 """What we ask of a database about the feed, and how other nodes hear of it."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
 
-from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import Subject, TenantId
 from turnkeeper.model.lease import Lease
 
@@ -17,6 +18,9 @@ class FeedStore(Protocol):
 
         The first one ends the time in which the run could still be merged with a later message.
         """
+
+    async def append(self, lease: Lease, type: FeedType, data: Mapping[str, Any], *, at: datetime) -> int:
+        """Tell of something in the middle of a run, and return its number. Raises LeaseLost."""
 
     async def read(self, tenant: TenantId, subject: Subject, *, after: int, limit: int) -> Sequence[FeedEntry]:
         """Entries and live deltas with a number above `after`, in order.
