@@ -35,12 +35,14 @@ from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, Tena
 from turnkeeper.model.message import Message
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.node import Node
+from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.settings import Settings, settings_from
@@ -69,9 +71,19 @@ class Ticket:
 class Turnkeeper:
     """One open turnkeeper. Use it as `async with Turnkeeper.open("conversations.db") as keeper:`."""
 
-    def __init__(self, settings: Settings, *, clock: Clock | None = None, probe: WriteProbe | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        probe: WriteProbe | None = None,
+        policy: Policy | None = None,
+        compiler: Compiler | None = None,
+    ) -> None:
         self.settings = settings
-        self._world, self._registry, self._factory = wire(settings, clock=clock, probe=probe)
+        self._world, self._registry, self._factory = wire(
+            settings, clock=clock, probe=probe, policy=policy, compiler=compiler
+        )
         self._store, self._clock = self._world.store, self._world.clock
         self._feed = Feed(self._store.feed)
         self._engine = Engine(self._world)
@@ -131,9 +143,14 @@ class Turnkeeper:
         settings: Settings | None = None,
         clock: Clock | None = None,
         probe: WriteProbe | None = None,
+        policy: Policy | None = None,
+        compiler: Compiler | None = None,
         **given: Any,
     ) -> "Turnkeeper":
         """A turnkeeper on a SQLite file or on `postgresql://...`; opens nothing before `async with`.
+
+        `policy` is what an operator allows, instead of the file in the setting of this name; `compiler` makes what
+        agents work from.
 
         Other settings by name: `Turnkeeper.open("conversations.db", run_seconds=10)`.
         """
@@ -142,7 +159,7 @@ class Turnkeeper:
             settings = settings_from(os.environ, database=path, **given)
         elif path is not None or given:
             settings = replace(settings, **given, database=path or settings.database)
-        return cls(settings, clock=clock, probe=probe)
+        return cls(settings, clock=clock, probe=probe, policy=policy, compiler=compiler)
 
     async def __aenter__(self) -> "Turnkeeper":
         await self._store.database.open()

@@ -30,6 +30,12 @@ class Settings:
     token: str | None = field(default=None, repr=False)
     identities: str | None = None
     default_agent: str = "symbolic"
+    policy: str | None = None
+    envelopes: str = "strict"
+    rate_per_second: float = 200.0
+    rate_burst: int = 400
+    streams: int = 1_000
+    long_runs: int = 100
 
     lease_seconds: float = 15.0
     renew_seconds: float = 5.0
@@ -70,6 +76,10 @@ class Settings:
     source_units: int = 500
     mounts: int = 16
     model_calls: int = 5
+    tokens: int = 1_000_000
+    tool_calls: int = 64
+    cost_cents: float = 1_000.0
+    prompt_tokens: int = 8_000
     frame_depth: int = 3
     plugins_per_stage: int = 4
     parallel_frames: int = 4
@@ -88,6 +98,10 @@ class Settings:
             raise ValueError(f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}")
         if not 0 < self.renew_seconds < self.lease_seconds:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
+        if self.envelopes not in ("strict", "lenient"):
+            raise ValueError(f"envelopes are strict or lenient, not {self.envelopes!r}")
+        if self.rate_per_second <= 0 or self.rate_burst < 1:
+            raise ValueError("rate_per_second is more than nothing, and rate_burst at least 1")
         if self.explanation_detail not in tuple(Detail):
             raise ValueError(f"explanation_detail is full or summary, not {self.explanation_detail!r}")
         if self.idle_seconds < 1 or self.session_units < 1:

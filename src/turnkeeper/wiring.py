@@ -18,12 +18,17 @@ from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
+from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.model.session import Custody
+from turnkeeper.packs.compiling import PlainCompiler
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import AgentPolicy
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.ports.tokenizer import EstimatingTokenizer
+from turnkeeper.scope.policy_file import read_policy
 from turnkeeper.settings import Settings
 
 
@@ -71,8 +76,19 @@ def chat_model(settings: Settings, clock: Clock) -> HttpChatModel | None:
     )
 
 
+def policy_from(settings: Settings) -> Policy:
+    """What the file of the operator says; without one, what is safe."""
+    rate = Rate(per_second=settings.rate_per_second, burst=settings.rate_burst)
+    return Policy(rate=rate) if settings.policy is None else read_policy(Path(settings.policy), rate=rate)
+
+
 def wire(
-    settings: Settings, *, clock: Clock | None = None, probe: WriteProbe | None = None
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    probe: WriteProbe | None = None,
+    policy: Policy | None = None,
+    compiler: Compiler | None = None,
 ) -> tuple[World, AgentRegistry, AgentFactory]:
     clock = clock or SystemClock()
     node = NodeId(clock.new_id("node"))
@@ -102,6 +118,8 @@ def wire(
         agents=registry,
         extractor=RuleExtractor(),
         packs=PackShelf(store.packs),
+        policy=policy or policy_from(settings),
+        compiler=compiler or PlainCompiler(EstimatingTokenizer()),
         model=chat_model(settings, clock),
         clock=clock,
         node=node,

@@ -20,13 +20,17 @@ from turnkeeper.ports.chat_model import ChatModel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Understanding:
-    """What may be asked, until when, and what was said before. `params` are those of this request."""
+    """What may be asked, until when, and what was said before. `params` are those of this request.
+
+    `declared` is the intent that the caller names: nobody has to guess it.
+    """
 
     model: ChatModel | None
     budget: Budget
     deadline: datetime
     history: Sequence[Message]
     params: Mapping[str, Any]
+    declared: str | None = None
 
     async def of(self, hold: Hold, before: Dialogue) -> str | None:
         """The code of an intent that the session has not gone to, because it resets; None for every other turn.
@@ -37,6 +41,8 @@ class Understanding:
         _expire_question(hold)
         signal = force_signal(hold.text, self.params, hold.dialogue.clarification)
         decision = decide(hold.holding(signal))
+        if self.declared is not None and self.declared != hold.dialogue.intent:
+            return self._as_declared(hold, self.declared)
         if decision.release is not None:
             hold.release(decision.release)
         if not decision.course.resolves:
@@ -46,7 +52,13 @@ class Understanding:
             hold.note(decision.course.stage, {"signal": signal.signal, "value": signal.value})
         return await self._resolved(hold)
 
+    def _as_declared(self, hold: Hold, code: str) -> str | None:
+        hold.note(StageName.INTENT_DECLARED, {"intent": code, "previous_intent": hold.dialogue.intent})
+        return _believed(hold, Judgement(verdict=Verdict.ACCEPTED, intent=code, confidence=1.0))
+
     async def _resolved(self, hold: Hold) -> str | None:
+        if self.declared is not None:
+            return self._as_declared(hold, self.declared)
         asked = hold.dialogue.clarification
         chosen = answered(asked, hold.text, hold.allowed) if asked else None
         if asked is None or chosen is None:

@@ -10,6 +10,7 @@ from typing import Any
 from turnkeeper.model.ids import KnowledgeBaseId, TenantId, UserId
 from turnkeeper.model.knowledge_base import SourceKind
 from turnkeeper.model.pack_config import PackConfig
+from turnkeeper.model.safety import SafetyMode
 
 ANY = "ANY"
 """Stands for every intent or every state in a response, and for every state in the name of a schema."""
@@ -135,6 +136,7 @@ class Pack:
     title: str = ""
     description: str = ""
     classification: Classification = Classification.INTERNAL
+    safety_mode: SafetyMode | None = None
     ceilings: Mapping[str, int] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[str, ...] = ()

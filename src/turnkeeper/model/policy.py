@@ -1,9 +1,11 @@
-"""How far tenants and channels let a run go: the ceilings that an operator set."""
+"""How far tenants and channels let a run go, how much they may ask for, and how long what they say is kept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from turnkeeper.model.band import BANDS, Band
 from turnkeeper.model.ids import TenantId
+from turnkeeper.model.pack import Classification
 from turnkeeper.model.safety import SafetyMode, narrowest
 
 
@@ -27,6 +29,18 @@ class Ceilings:
         return Ceilings(safety_mode=mode, grants=grants, budget=budget)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """So many messages a second in the long run, and so many at once."""
+
+    per_second: float
+    burst: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.per_second < float("inf") or self.burst < 1:
+            raise ValueError("a Rate lets at least one message through")
+
+
 NO_GRANTS = Ceilings(grants=frozenset())
 
 FORGEABLE = {"email": NO_GRANTS, "sms": NO_GRANTS}
@@ -44,8 +58,18 @@ class Policy:
     channels: Mapping[str, Ceilings] = field(default_factory=lambda: FORGEABLE)
     tenants: Mapping[TenantId, Ceilings] = field(default_factory=dict)
     tenant_channels: Mapping[TenantId, Mapping[str, Ceilings]] = field(default_factory=dict)
+    rate: Rate = field(default_factory=lambda: Rate(per_second=200, burst=400))
+    tenant_rates: Mapping[TenantId, Rate] = field(default_factory=dict)
+    bands: Mapping[Classification, Band] = field(default_factory=lambda: BANDS)
 
     def ceilings(self, tenant: TenantId, channel: str) -> Ceilings:
         own = self.tenants.get(tenant, self.everywhere)
         channels = {**self.channels, **self.tenant_channels.get(tenant, {})}
         return channels.get(channel, Ceilings()).under(own)
+
+    def rate_of(self, tenant: TenantId) -> Rate:
+        return self.tenant_rates.get(tenant, self.rate)
+
+    def band_of(self, classification: Classification | None) -> Band | None:
+        """None for a session without packs: nothing is known that would shorten its life."""
+        return None if classification is None else self.bands[classification]

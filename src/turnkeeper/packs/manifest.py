@@ -8,13 +8,14 @@ from typing import Any
 
 from turnkeeper.model.pack import Classification
 from turnkeeper.model.pack_config import PackConfig, config_keys, read_value
+from turnkeeper.model.safety import SafetyMode
 from turnkeeper.packs.faults import PackFaultCode, meant_instead, shown
 from turnkeeper.packs.parts import MOST_NAME_CHARS, MOST_TEXT_CHARS, Part, given
 
 CEILINGS = ("run_seconds", "model_calls", "tokens", "tool_calls", "cost_cents")
 MOST_CEILING = 1_000_000_000
 KEYS = (
-    *("id", "version", "title", "description", "classification", "ceilings", "prompts", "tools"),
+    *("id", "version", "title", "description", "classification", "safety_mode", "ceilings", "prompts", "tools"),
     *("locales", "region", "timezone", "config"),
 )
 
@@ -151,6 +152,7 @@ _READERS: Mapping[str, Callable[[Part], Any]] = {
     "title": lambda part: part.text(most=MOST_NAME_CHARS),
     "description": lambda part: part.text(),
     "classification": lambda part: part.one_of(Classification),
+    "safety_mode": lambda part: part.one_of(SafetyMode),
     "ceilings": _ceilings,
     "tools": lambda part: part.names(NAME, NAME_REMEDY),
     "locales": lambda part: part.names(LOCALE, LOCALE_REMEDY),

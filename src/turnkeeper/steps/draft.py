@@ -8,6 +8,7 @@ from typing import Any
 from turnkeeper.ledger.trace import Trace
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.model.compiled import CompiledContext
 from turnkeeper.model.dialogue import Dialogue, IntentView
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.pack import PackPin
@@ -39,6 +40,7 @@ class TurnDraft:
     deadline: datetime | None = None
     budget: Budget | None = None
     context: RunContext | None = None
+    compiled: CompiledContext | None = None
     answer: str | None = None
     afterword: str | None = None
     text: str = ""

@@ -95,7 +95,7 @@ class HoldIntent:
         from turnkeeper.intent.switching import fitting
 
         session, wish = draft.opened.session, draft.run.input
-        locale = wish.metadata.get("locale")
+        locale = wish.locale or wish.metadata.get("locale")
         return Hold(
             pack=pack,
             config=await self.packs.config(session.tenant, pack),
@@ -119,6 +119,7 @@ class HoldIntent:
             deadline=self._patience(draft),
             history=draft.opened.history,
             params=with_clean_names(draft.run.input.params),
+            declared=draft.run.input.intent if hold.pack.intent(draft.run.input.intent or "") else None,
         )
         return await understanding.of(hold, draft.dialogue)
 

@@ -1,42 +1,61 @@
-"""Make the RunContext: all that is true at the start of this run."""
+"""Make the RunContext, all that is true at the start of this run, and have it compiled for the agent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from turnkeeper.errors import CompileFailed
 from turnkeeper.intent.serving import check_served
-from turnkeeper.model.budget import Budget, BudgetLimits
+from turnkeeper.model.budget import Budget, BudgetLimits, Resource
+from turnkeeper.model.compiled import CompiledContext
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.pack import Pack
+from turnkeeper.model.policy import Ceilings, Policy
+from turnkeeper.model.run import RunInput
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.safety import SafetyMode, narrowest
+from turnkeeper.model.session_state import SessionState
 from turnkeeper.packs.shelf import PackShelf
+from turnkeeper.ports.agent import Agents
+from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.steps.draft import TurnDraft
 
 HISTORY_CUT = "history_cut"
 KNOWLEDGE_BASE_CHANGED = "knowledge_base_changed"
+BUDGET_CLIPPED = "budget_clipped"
+SCOPE_CHECK_SKIPPED = "scope_check_skipped"
 
 
 @dataclass(frozen=True, slots=True)
 class Materialize:
     deadline_of: Callable[[TurnDraft], datetime]
     history_tokens: int
+    prompt_tokens: int
     bases: KnowledgeBaseStore
     limits: BudgetLimits
+    spending: Mapping[str, float]
     packs: PackShelf
+    agents: Agents
+    policy: Policy
+    compiler: Compiler
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         """Raises GrantMissing or ChannelNotAccepted when the intent of this turn is not for this caller."""
         run, conversation = draft.run, draft.opened
-        pack = await self._pack(draft)
-        if pack is not None and (served := pack.intent(draft.served_intent or "")):
-            check_served(served, run.input)
+        session = conversation.session
+        packs = tuple([await self.packs.open(run.tenant, pin) for pin in session.packs])
+        if packs:
+            _check_intent(draft, packs[0])
+        _pass_on_warnings(draft)
         history = newest_that_fit(conversation.history, self.history_tokens)
         if len(history) < len(conversation.history):
             draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
-        await self._look_at(conversation.session.mounts, draft)
+        await self._look_at(session.mounts, draft)
+        ceilings = self.policy.ceilings(run.tenant, run.input.channel)
         context = RunContext(
             run_id=run.id,
             trace_id=run.trace_id,
@@ -44,25 +63,87 @@ class Materialize:
             tenant=run.tenant,
             user=run.user,
             agent=run.agent,
-            turn=conversation.session.turns + 1,
-            epoch=conversation.session.epoch.number,
-            deadline=self.deadline_of(draft),
+            turn=session.turns + 1,
+            epoch=session.epoch.number,
+            deadline=self._deadline(draft),
             history=history,
             params=draft.dialogue.params,
             metadata=run.input.metadata,
             explicit=run.input.explicit,
-            preferred=conversation.session.preferences,
-            mounts=conversation.session.mounts,
-            packs=conversation.session.packs,
-            ceilings=pack.ceilings if pack else {},
+            preferred=session.preferences,
+            mounts=session.mounts,
+            packs=session.packs,
+            ceilings=packs[0].ceilings if packs else {},
             intent=draft.intent,
-            budget=draft.budget or Budget(self.limits),
+            grants=run.input.grants,
+            safety_mode=narrowest(safety_mode(ceilings, packs, run.input), self._of_agent(draft)),
+            mode=run.mode,
+            channel=run.input.channel,
+            locale=run.input.locale,
+            claims=run.input.claims,
+            warnings=tuple(draft.trace.notes.warnings),
+            prompt_tokens=self.prompt_tokens,
+            budget=self._budget(draft, ceilings, packs),
         )
-        return replace(draft, context=context)
+        compiled = self._compiled(draft, context, packs)
+        return replace(draft, context=context, compiled=compiled, deadline=context.deadline)
 
-    async def _pack(self, draft: TurnDraft) -> Pack | None:
-        pins = draft.opened.session.packs
-        return await self.packs.open(draft.run.tenant, pins[0]) if pins else None
+    def _compiled(self, draft: TurnDraft, context: RunContext, packs: tuple[Pack, ...]) -> CompiledContext:
+        run, session = draft.run, draft.opened.session
+        state = SessionState(
+            session_id=run.session_id,
+            tenant=run.tenant,
+            run_id=run.id,
+            turn=context.turn,
+            mode=run.mode,
+            channel=run.input.channel,
+            locale=run.input.locale,
+            packs=session.packs,
+            classification=session.classification,
+            history=context.history,
+            live=run.input.events,
+            received_at=run.accepted_at,
+            deadline=context.deadline,
+            warnings=context.warnings,
+        )
+        try:
+            return self.compiler.compile(state, context, packs)
+        except Exception as error:
+            raise CompileFailed(type(error).__name__) from error
+
+    def _budget(self, draft: TurnDraft, ceilings: Ceilings, packs: tuple[Pack, ...]) -> Budget:
+        """What the caller wants, or the house gives, under the ceilings of the tenant, the channel and each pack."""
+        asked = draft.run.input.limits
+        most: dict[str, float] = {}
+        clipped = []
+        for name in Resource:
+            highest = [
+                ceiling[name] for ceiling in (ceilings.budget, *(pack.ceilings for pack in packs)) if name in ceiling
+            ]
+            wanted = asked.get(f"max_{name}", self.spending.get(name))
+            known = [limit for limit in (wanted, *highest) if limit is not None]
+            if known:
+                most[name.value] = min(known)
+            if f"max_{name}" in asked and asked[f"max_{name}"] > min(known):
+                clipped.append(name.value)
+        if clipped:
+            draft.trace.notes.warn(BUDGET_CLIPPED, {"limits": clipped})
+        held = draft.budget or Budget(self.limits)
+        held.most = most
+        return held
+
+    def _of_agent(self, draft: TurnDraft) -> SafetyMode | None:
+        agent = self.agents.get(draft.run.agent)
+        return agent.policy.safety_mode if agent else None
+
+    def _deadline(self, draft: TurnDraft) -> datetime:
+        """By the rule of its agent and its pack, or sooner when the caller has no more time."""
+        latest, asked = self.deadline_of(draft), draft.run.input.limits
+        spans = [asked[name] for name in ("plan_timeout_ms", "max_wall_ms") if name in asked]
+        if not spans or draft.run.mode is Mode.LONG_RUNNING:
+            return latest
+        began = draft.run.started_at or draft.run.accepted_at
+        return min(latest, began + timedelta(milliseconds=sum(spans)))
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""
@@ -76,6 +157,29 @@ class Materialize:
         ]
         if changed:
             draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, {"changed": changed})
+
+
+def safety_mode(ceilings: Ceilings, packs: tuple[Pack, ...], wish: RunInput) -> SafetyMode:
+    """The least of what tenant, channel and packs allow; who acts without a user's leave never acts in their name."""
+    mode = narrowest(ceilings.safety_mode or SafetyMode.READ_ONLY, *(pack.safety_mode for pack in packs))
+    is_delegated = "delegation" in wish.claims.get("user", {})
+    return mode if is_delegated else narrowest(mode, SafetyMode.NETWORK)
+
+
+def _check_intent(draft: TurnDraft, pack: Pack) -> None:
+    if served := pack.intent(draft.served_intent or ""):
+        check_served(served, draft.run.input)
+    elif draft.run.input.intent and not pack.intents:
+        draft.trace.notes.warn(SCOPE_CHECK_SKIPPED, {"intent": draft.run.input.intent})
+
+
+def _pass_on_warnings(draft: TurnDraft) -> None:
+    """What was odd about the request or its Events is told with the answer."""
+    for code in draft.run.input.warnings:
+        draft.trace.notes.warn(code)
+    for event in draft.run.input.events:
+        for warning in event.warnings:
+            draft.trace.notes.warn(warning.code, {"detail": warning.detail} if warning.detail else None)
 
 
 def newest_that_fit(history: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:

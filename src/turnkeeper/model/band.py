@@ -1,0 +1,39 @@
+"""How long what a session keeps may live, by the class of its data."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from turnkeeper.model.pack import Classification
+
+HOUR, DAY = 3_600, 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A session of this class ends when it was idle for so long, and however busy it is after so long.
+
+    Its checkpoints go so long after it has ended.
+    """
+
+    idle_seconds: int
+    absolute_seconds: int
+    checkpoint_seconds: int
+
+    def __post_init__(self) -> None:
+        if self.idle_seconds < 1 or self.absolute_seconds < 1 or self.checkpoint_seconds < 0:
+            raise ValueError("a Band lets a session live for at least a second")
+
+
+BANDS: Mapping[Classification, Band] = {
+    Classification.PUBLIC: Band(idle_seconds=30 * DAY, absolute_seconds=180 * DAY, checkpoint_seconds=30 * DAY),
+    Classification.INTERNAL: Band(idle_seconds=7 * DAY, absolute_seconds=90 * DAY, checkpoint_seconds=7 * DAY),
+    Classification.CONFIDENTIAL: Band(idle_seconds=DAY, absolute_seconds=30 * DAY, checkpoint_seconds=DAY),
+    Classification.RESTRICTED: Band(idle_seconds=HOUR, absolute_seconds=DAY, checkpoint_seconds=0),
+}
+
+_ORDER = {each: place for place, each in enumerate(Classification)}
+
+
+def highest(classes: Iterable[Classification]) -> Classification | None:
+    """The class that needs most care; None of none."""
+    return max(classes, key=lambda each: _ORDER[each], default=None)
