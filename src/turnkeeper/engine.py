@@ -9,15 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from turnkeeper.errors import LeaseLost, StoreUnavailable, TurnkeeperError
+from turnkeeper.errors import LeaseLost, OverBudget, StoreUnavailable, TurnkeeperError
+from turnkeeper.ledger.outbox import letters
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
-from turnkeeper.model.budget import BudgetLimits
+from turnkeeper.model.budget import BudgetLimits, Overdrawn, Resource
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.explanation import Detail
 from turnkeeper.model.ids import NodeId, RunId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.policy import Policy
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Custody
@@ -26,6 +28,7 @@ from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.runs import CANCEL, RunEnd
@@ -53,6 +56,8 @@ class World:
     agents: Agents
     extractor: Extractor
     packs: PackShelf
+    policy: Policy
+    compiler: Compiler
     model: ChatModel | None
     clock: Clock
     node: NodeId
@@ -170,9 +175,10 @@ class Engine:
             log.info("lease lost", extra={"run_id": live.run.id})
         except StoreUnavailable as error:
             await self._end_unsure(live, draft, error)
-        except TurnkeeperError as error:
+        except (TurnkeeperError, Overdrawn) as raised:
+            failed = OverBudget(raised) if isinstance(raised, Overdrawn) else raised
             failure = RunError(
-                code=error.code, message=error.detail, stage=error.stage or trace.step, retryable=error.retryable
+                code=failed.code, message=failed.detail, stage=failed.stage or trace.step, retryable=failed.retryable
             )
             await self._end(live, draft, RunStatus.FAILED, failure)
         except Exception as error:
@@ -265,8 +271,11 @@ class Engine:
         draft.trace.end({"asked": True})
         now = self._world.clock.now()
         wait_until = now + timedelta(seconds=self._world.settings.answer_seconds)
+        asked = letters(live.run, checkpoint.asks[-1].shown, at=now, clock=self._world.clock)
         try:
-            suspended = await self._runs.suspend(live.lease, checkpoint, at=now, wait_until=wait_until)
+            suspended = await self._runs.suspend(
+                live.lease, checkpoint, at=now, wait_until=wait_until, deliveries=asked
+            )
         except LeaseLost:
             return None
         live.queued_behind = suspended.queued
@@ -320,9 +329,32 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
             "hold_intent",
             HoldIntent(world.packs, reset, world.model, world.clock, deadline, limits, settings.dialogue_bytes),
         ),
-        ("materialize", Materialize(deadline, settings.history_tokens, store.bases, limits, world.packs)),
+        (
+            "materialize",
+            Materialize(
+                deadline_of=deadline,
+                history_tokens=settings.history_tokens,
+                prompt_tokens=settings.prompt_tokens,
+                bases=store.bases,
+                limits=limits,
+                spending=spending(settings),
+                packs=world.packs,
+                agents=world.agents,
+                policy=world.policy,
+                compiler=world.compiler,
+            ),
+        ),
         ("hand_off", HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes)),
     )
+
+
+def spending(settings: Settings) -> Mapping[str, float]:
+    """What a run may use of each resource when nobody says otherwise."""
+    return {
+        Resource.TOKENS: settings.tokens,
+        Resource.TOOL_CALLS: settings.tool_calls,
+        Resource.COST_CENTS: settings.cost_cents,
+    }
 
 
 def command_steps(world: World) -> tuple[tuple[str, Step], ...]:

@@ -6,8 +6,20 @@ A released code never changes. Faces render these in one place; `http_status` is
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from turnkeeper.model.budget import Overdrawn
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import AgentId, KnowledgeBaseId, RunId, SessionId, SourceId, UnitId
+from turnkeeper.model.ids import (
+    AgentId,
+    ArtifactId,
+    BindingId,
+    DeliveryId,
+    KnowledgeBaseId,
+    RunId,
+    SessionId,
+    SourceId,
+    UnitId,
+)
+from turnkeeper.model.outbound import DeliveryStatus
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import SessionStatus
 from turnkeeper.model.unit import UnitStatus
@@ -418,6 +430,83 @@ class NormalizationFailed(TurnkeeperError):
     title = "The channel lost something"
 
 
+class ArtifactNotFound(TurnkeeperError):
+    """Also raised for what somebody else keeps: whether it exists is none of the caller's business."""
+
+    code = "artifact_not_found"
+    http_status = 404
+    title = "No such artifact"
+
+    def __init__(self, artifact_id: ArtifactId) -> None:
+        super().__init__(f"There is no artifact {artifact_id!r}. Keep its content again to get a new id.")
+
+
+class ArtifactDamaged(TurnkeeperError):
+    code = "artifact_damaged"
+    http_status = 500
+    title = "The content is not what was kept"
+
+    def __init__(self, artifact_id: ArtifactId) -> None:
+        super().__init__(
+            f"The content of artifact {artifact_id!r} no longer has the hash under which it was kept, so it is not "
+            "given out. Restore the database from a backup, or keep the content again."
+        )
+
+
+class BindingNotFound(TurnkeeperError):
+    """Also raised for one of another tenant or channel, and for one that is switched off."""
+
+    code = "binding_not_found"
+    http_status = 404
+    title = "No such binding"
+
+    def __init__(self, binding_id: BindingId) -> None:
+        super().__init__(f"There is no binding {binding_id!r} here. Owner and admin of a tenant can list its bindings.")
+
+
+class SenderUnknown(TurnkeeperError):
+    code = "sender_unknown"
+    http_status = 403
+    title = "The sender is not known here"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This binding takes messages of known contacts only. Ask an operator to add the address as a contact, or "
+            "to let strangers in as guests."
+        )
+
+
+class ContactNotFound(TurnkeeperError):
+    code = "contact_not_found"
+    http_status = 404
+    title = "No such contact"
+
+    def __init__(self) -> None:
+        super().__init__("There is no contact with this address at this binding. Its contacts can be listed.")
+
+
+class DeliveryNotFound(TurnkeeperError):
+    code = "delivery_not_found"
+    http_status = 404
+    title = "No such delivery"
+
+    def __init__(self, delivery_id: DeliveryId) -> None:
+        super().__init__(f"There is no delivery {delivery_id!r}. Deliveries can be listed, newest first.")
+
+
+class DeliveryNotOver(TurnkeeperError):
+    code = "delivery_not_over"
+    http_status = 409
+    title = "The delivery cannot be sent again"
+
+    def __init__(self, delivery_id: DeliveryId, status: DeliveryStatus) -> None:
+        super().__init__(
+            f"Delivery {delivery_id!r} is {status.value}. Only one that failed, or of which nobody knows whether it "
+            "went out, is sent again.",
+            status_of_delivery=status.value,
+        )
+
+
 class PackIntegrityError(TurnkeeperError):
     code = "pack_integrity_error"
     http_status = 409
@@ -526,7 +615,10 @@ class RunEnded(TurnkeeperError):
         code, status, retryable, words = ENDS_OF_RUN[run.status]
         if run.error is not None:
             code, words, retryable = run.error.code, run.error.message, run.error.retryable
-        super().__init__(words, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
+        details = run.error.details if run.error else ()
+        super().__init__(
+            words, details=details, run_id=run.id, session_id=run.session_id, run_status=run.status.value
+        )
         if run.superseded_by:
             self.facts["superseded_by"] = run.superseded_by
         if run.result and run.result.get("carried"):
@@ -585,6 +677,29 @@ class BudgetExceeded(TurnkeeperError):
         )
 
 
+class OverBudget(TurnkeeperError):
+    code = "budget_exceeded"
+    http_status = 429
+    title = "The run has spent what it may spend"
+
+    def __init__(self, overdrawn: Overdrawn) -> None:
+        super().__init__(
+            f"This run has a limit of {overdrawn.limit:g} {overdrawn.resource}, {overdrawn.left:g} of them are left, "
+            f"and it needed {overdrawn.wanted:g}. Ask for less at once, or for a larger budget.",
+            resource=overdrawn.resource,
+            limit=overdrawn.limit,
+        )
+
+
+class CompileFailed(TurnkeeperError):
+    code = "compile_failed"
+    http_status = 502
+    title = "The context of the run could not be compiled"
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"The compiler failed with {kind}. No agent was asked, and nothing of this turn was kept.")
+
+
 class FrameDepthExceeded(TurnkeeperError):
     code = "frame_depth_exceeded"
     http_status = 422
@@ -602,6 +717,55 @@ class AnswerRejected(TurnkeeperError):
     def __init__(self, reasons: Sequence[str]) -> None:
         said = "; ".join(reasons) or "no reason was given"
         super().__init__(f"Every answer was turned down by a validator: {said}. Ask in other words.")
+
+
+class CheckpointConflict(LeaseLost):
+    code = "checkpoint_conflict"
+    title = "Another node went on with this run"
+
+
+class EffectUnknown(TurnkeeperError):
+    """Raised into an agent whose effect was begun, and of which nobody knows whether it happened."""
+
+    code = "effect_unknown"
+    http_status = 409
+    title = "Nobody knows whether something was done"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"{key!r} was begun by an earlier attempt at this run, and nobody knows whether it was done. Look whether "
+            "it was, and send the message again if not. If it may be done twice, the agent says repeatable=True.",
+            key=key,
+        )
+
+
+class VerifyRejected(TurnkeeperError):
+    """`details` names the kind of the verdict and each of its reasons."""
+
+    code = "verify_rejected"
+    http_status = 422
+    title = "The turn was refused"
+
+    def __init__(self, kind: str | None, reasons: Sequence[str]) -> None:
+        said = " ".join(reasons) or "No reason was given; ask in other words."
+        super().__init__(f"The turn was refused before it was done. {said}", details=_judged(kind, reasons))
+
+
+class Escalated(TurnkeeperError):
+    """`details` names the kind of the verdict and each of its reasons."""
+
+    code = "escalated"
+    http_status = 409
+    title = "A person has to decide"
+
+    def __init__(self, kind: str | None, reasons: Sequence[str], *, denied: bool = False) -> None:
+        said = " ".join(reasons) or "No reason was given."
+        done = "was denied" if denied else "needs the decision of a person; ask with mode long_running to be asked for it"
+        super().__init__(f"What this turn wants {done}. {said}", details=_judged(kind, reasons))
+
+
+def _judged(kind: str | None, reasons: Sequence[str]) -> list[dict[str, str | None]]:
+    return [{"kind": kind, "message": reason} for reason in reasons] or [{"kind": kind, "message": ""}]
 
 
 class StateTooLarge(TurnkeeperError):
@@ -672,6 +836,8 @@ _STATUS_OF_FAILURE = {
         BudgetExceeded,
         ChannelNotAccepted,
         DialogueTooLarge,
+        EffectUnknown,
+        Escalated,
         ExtraMissing,
         FrameDepthExceeded,
         GrantMissing,
@@ -689,5 +855,6 @@ _STATUS_OF_FAILURE = {
         UnitNotCurrent,
         UnitNotFound,
         UnitTextInvalid,
+        VerifyRejected,
     )
 }

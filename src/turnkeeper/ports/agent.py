@@ -1,8 +1,9 @@
 """Who answers: what an agent is handed, and what it hands back."""
 
-from collections.abc import AsyncGenerator, Generator, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.dialogue import IntentView
@@ -11,10 +12,16 @@ from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, SessionId, UnitId
 from turnkeeper.model.message import Message
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.unit import Unit
+from turnkeeper.model.verdict import Verdict
+from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.notes import Notes
 from turnkeeper.ports.runs import AgentTerms
+
+if TYPE_CHECKING:
+    from turnkeeper.ports.critic import Critic
 
 
 class Suspended(BaseException):
@@ -41,6 +48,7 @@ class AgentTurn:
     __slots__ = (
         "_answered",
         "_asks",
+        "_effects",
         "context",
         "events",
         "forgotten_units",
@@ -59,6 +67,8 @@ class AgentTurn:
         *,
         memory: Memory,
         notes: Notes,
+        effects: Effects | None = None,
+        answered: int = 0,
     ) -> None:
         self.context = context
         self.events = events
@@ -68,7 +78,8 @@ class AgentTurn:
         self.staged_units: list[Unit] = []
         self.forgotten_units: list[UnitId] = []
         self._asks = asks
-        self._answered = 0
+        self._answered = answered
+        self._effects = effects
 
     @property
     def text(self) -> str:
@@ -120,10 +131,33 @@ class AgentTurn:
         then this returns it at once. So what comes before it should do no harm when done twice.
         """
         if self._answered < len(self._asks):
-            answer = self._asks[self._answered].answer
-            self._answered += 1
-            return Answer(answer or "")
+            return Answer(self.next_answer().answer or "")
         raise Suspended(question)
+
+    def next_answer(self) -> Ask:
+        """The question that comes next and was answered in an earlier walk through the agent."""
+        ask = self._asks[self._answered]
+        self._answered += 1
+        return ask
+
+    def once(self, key: str, function: Callable[..., Any], *args: Any, repeatable: bool = False, **kwargs: Any) -> Any:
+        """Do something to the world at most once in this run, and give what `function` gave. Async agents await it.
+
+        It is written down before and after. When the run comes by again, because its node died or it asked
+        something, the kept result is returned and `function` is not called. If nobody knows whether it happened,
+        this raises EffectUnknown; a `repeatable` one is called again, with the same `effect_key`. A `function` that
+        raises may be tried again. The result must be JSON.
+        """
+        return self._its_effects.once(key, partial(function, *args, **kwargs), repeatable=repeatable)
+
+    def effect_key(self, key: str) -> str:
+        """What names this effect to the outside world, the same in every attempt: an idempotency key."""
+        return self._its_effects.key_of(key)
+
+    @property
+    def _its_effects(self) -> Effects:
+        assert self._effects is not None, "a turn that is handed off has a ledger of effects"
+        return self._effects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +172,8 @@ class AgentPolicy:
     retry_safe: bool = False
     run_seconds: float | None = None
     pack: str | None = None
+    safety_mode: SafetyMode | None = None
+    critic: "Critic | None" = None
 
     def __post_init__(self) -> None:
         if self.double_text not in self.allows:
@@ -153,8 +189,8 @@ class Agent(Protocol):
     @property
     def policy(self) -> AgentPolicy: ...
 
-    def answer(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
-        """The answer, piece by piece. May raise anything; cancelling it must stop it."""
+    def answer(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
+        """The answer, piece by piece, with verdicts between. May raise anything; cancelling it must stop it."""
 
 
 class Agents(Protocol):
