@@ -1,6 +1,6 @@
 """One attempt to answer an Envelope; always recorded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -53,7 +53,7 @@ class RunError:
     message: str
     stage: str | None = None
     retryable: bool = False
-    details: Sequence[Mapping[str, Any]] = ()
+    details: tuple[Mapping[str, Any], ...] = ()
 
 
 WAITED_TOO_LONG = RunError(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Phase(StrEnum):
@@ -39,3 +40,14 @@ class Verdict:
     def __post_init__(self) -> None:
         if self.value not in ALLOWED[self.phase]:
             raise ValueError(f"a {self.phase} verdict is one of {', '.join(sorted(ALLOWED[self.phase]))}")
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As the feed and a checkpoint tell it."""
+        return {
+            "phase": self.phase.value,
+            "value": self.value.value,
+            "kind": self.kind,
+            "reasons": list(self.reasons),
+            "step_id": self.step,
+        }

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from turnkeeper.model.audit import AuditEntry, AuditFacts
-from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.checkpoint import Checkpoint, KeptCheckpoint
 from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
@@ -385,6 +385,12 @@ def lease_params(lease: Lease) -> Params:
 
 def checkpoint_of(text: str) -> Checkpoint:
     return _decode_checkpoint(text)
+
+
+def kept_checkpoint_of(row: Row) -> KeptCheckpoint:
+    return KeptCheckpoint(
+        run_id=RunId(row["run_id"]), seq=row["no"], at=moment(row["at"]), checkpoint=_decode_checkpoint(row["data"])
+    )
 
 
 def reset_params(lease: Lease, wish: ResetWish) -> Params:

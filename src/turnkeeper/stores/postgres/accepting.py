@@ -13,7 +13,7 @@ from turnkeeper.errors import (
     SessionNotFound,
 )
 from turnkeeper.model.audit import AuditEntry
-from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId
@@ -25,7 +25,7 @@ from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
-from turnkeeper.stores.postgres.held import checkpoint_in, in_micros, locked_lease, run_in, take_lease
+from turnkeeper.stores.postgres.held import in_micros, kept_checkpoint_in, locked_lease, run_in, take_lease
 from turnkeeper.stores.postgres.sessions import insert_session
 
 
@@ -194,12 +194,10 @@ class PostgresAccepting:
             raise RunNotFound(run_id)
         if run.status is not RunStatus.WAITING:
             raise RunNotWaiting(run_id, run.status)
-        answered = (await self._open_checkpoint(tx, run)).answered(intake.answer_text)
-        at = intake.run.accepted_at
+        asked, at = await self._open_checkpoint(tx, run), intake.run.accepted_at
+        answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
-        run = replace(
-            run, status=RunStatus.QUEUED, queue_no=lease["last_queue_no"] + 1, wait_until=intake.run.wait_until
-        )
+        run = run.woken(lease["last_queue_no"] + 1, intake.run.wait_until, at - asked.at)
         taken = None
         if idle and run.agent in intake.agents:
             taken = await take_lease(tx, sql.take_lease_at_intake, intake.node, run, intake.lease_seconds)
@@ -215,8 +213,8 @@ class PostgresAccepting:
         await tx.run(sql.append_feed, said)
         return Accepted(run=run, lease=taken, checkpoint=answered)
 
-    async def _open_checkpoint(self, tx: Tx, run: Run) -> Checkpoint:
-        found = await checkpoint_in(tx, run)
+    async def _open_checkpoint(self, tx: Tx, run: Run) -> KeptCheckpoint:
+        found = await kept_checkpoint_in(tx, run)
         assert found is not None, "a waiting run has asked something"
         return found
 

@@ -1,9 +1,11 @@
 """The feed in a PostgreSQL database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from turnkeeper.errors import LeaseLost
-from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.stores import rows
@@ -25,6 +27,19 @@ class PostgresFeed:
             raise LeaseLost(lease.run_id)
         no: int = added[0]["no"]
         return no
+
+    async def append(self, lease: Lease, type: FeedType, data: Mapping[str, Any], *, at: datetime) -> int:
+        return await self._database.finish(self._append(lease, type, data, at))
+
+    async def _append(self, lease: Lease, type: FeedType, data: Mapping[str, Any], at: datetime) -> int:
+        async with self._database.transaction("append_feed") as tx:
+            held = await tx.one(sql.hold_lease, rows.lease_params(lease))
+            if held is None:
+                raise LeaseLost(lease.run_id)
+            no: int = held["last_feed_no"]
+            told = rows.feed_params(lease.tenant, lease.subject, no, type, lease.run_id, at, data)
+            await tx.run(sql.append_feed, told)
+            return no
 
     async def read(self, tenant: TenantId, subject: Subject, *, after: int, limit: int) -> Sequence[FeedEntry]:
         place = {"tenant": tenant, "subject": subject, "after": after, "limit": limit}

@@ -1,7 +1,7 @@
 """What a write about runs reads first: the run, the lease of its subject, and its checkpoint."""
 
 from turnkeeper.errors import RunNotFound, SessionNotFound
-from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.checkpoint import Checkpoint, KeptCheckpoint
 from turnkeeper.model.ids import NodeId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
@@ -24,8 +24,13 @@ async def locked_lease(tx: Tx, tenant: TenantId, subject: Subject) -> Row:
 
 
 async def checkpoint_in(tx: Tx, run: Run) -> Checkpoint | None:
+    kept = await kept_checkpoint_in(tx, run)
+    return kept.checkpoint if kept else None
+
+
+async def kept_checkpoint_in(tx: Tx, run: Run) -> KeptCheckpoint | None:
     found = await tx.one(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id})
-    return rows.checkpoint_of(found["data"]) if found else None
+    return rows.kept_checkpoint_of(found) if found else None
 
 
 async def take_lease(tx: Tx, statement: str, node: NodeId, run: Run, seconds: float) -> Lease:

@@ -11,7 +11,7 @@ from turnkeeper.errors import (
     RunNotWaiting,
     SessionNotFound,
 )
-from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, RunId
@@ -22,7 +22,7 @@ from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
-from turnkeeper.stores.sqlite.held import checkpoint_in, lease_in, new_lease, run_in, taking_params
+from turnkeeper.stores.sqlite.held import kept_checkpoint_in, lease_in, new_lease, run_in, taking_params
 from turnkeeper.stores.sqlite.sessions import insert_session
 
 
@@ -118,11 +118,10 @@ class SqliteAccepting:
             raise RunNotFound(run_id)
         if run.status is not RunStatus.WAITING:
             raise RunNotWaiting(run_id, run.status)
-        answered = self._open_checkpoint(tx, run).answered(intake.answer_text)
-        at = intake.run.accepted_at
+        asked, at = self._open_checkpoint(tx, run), intake.run.accepted_at
+        answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
-        queue_no = lease["last_queue_no"] + 1
-        run = replace(run, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=intake.run.wait_until)
+        run = run.woken(lease["last_queue_no"] + 1, intake.run.wait_until, at - asked.at)
         taken = None
         if idle and run.agent in intake.agents:
             taken = new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds, clock=self._database.clock())
@@ -138,7 +137,7 @@ class SqliteAccepting:
         tx.execute(sql.append_feed, said)
         return Accepted(run=run, lease=taken, checkpoint=answered)
 
-    def _open_checkpoint(self, tx: Tx, run: Run) -> Checkpoint:
-        found = checkpoint_in(tx, run)
+    def _open_checkpoint(self, tx: Tx, run: Run) -> KeptCheckpoint:
+        found = kept_checkpoint_in(tx, run)
         assert found is not None, "a waiting run has asked something"
         return found

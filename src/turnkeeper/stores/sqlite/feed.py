@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from turnkeeper.errors import LeaseLost, StoreUnavailable
-from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.ports.feed import Woken
@@ -30,6 +32,17 @@ class SqliteFeed:
             raise LeaseLost(lease.run_id)
         no: int = added[0]["last_feed_no"]
         tx.execute(sql.append_chunk, place | {"no": no, "now": self._database.clock(), "text": text})
+        return no
+
+    async def append(self, lease: Lease, type: FeedType, data: Mapping[str, Any], *, at: datetime) -> int:
+        return await self._database.write("append_feed", lambda tx: self._append(tx, lease, type, data, at))
+
+    def _append(self, tx: Tx, lease: Lease, type: FeedType, data: Mapping[str, Any], at: datetime) -> int:
+        held = tx.execute(sql.hold_lease, rows.lease_params(lease)).fetchall()
+        if not held:
+            raise LeaseLost(lease.run_id)
+        no: int = held[0]["last_feed_no"]
+        tx.execute(sql.append_feed, rows.feed_params(lease.tenant, lease.subject, no, type, lease.run_id, at, data))
         return no
 
     async def read(self, tenant: TenantId, subject: Subject, *, after: int, limit: int) -> Sequence[FeedEntry]:

@@ -4,7 +4,7 @@ import sqlite3
 from datetime import timedelta
 
 from turnkeeper.errors import RunNotFound, SessionNotFound
-from turnkeeper.model.checkpoint import Checkpoint
+from turnkeeper.model.checkpoint import Checkpoint, KeptCheckpoint
 from turnkeeper.model.ids import Fence, NodeId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run
@@ -27,8 +27,13 @@ def lease_in(tx: Tx, tenant: TenantId, subject: Subject) -> sqlite3.Row:
 
 
 def checkpoint_in(tx: Tx, run: Run) -> Checkpoint | None:
+    kept = kept_checkpoint_in(tx, run)
+    return kept.checkpoint if kept else None
+
+
+def kept_checkpoint_in(tx: Tx, run: Run) -> KeptCheckpoint | None:
     found = tx.execute(sql.newest_checkpoint, {"tenant": run.tenant, "run_id": run.id}).fetchone()
-    return rows.checkpoint_of(found["data"]) if found else None
+    return rows.kept_checkpoint_of(found) if found else None
 
 
 def new_lease(node: NodeId, run: Run, fence: int, seconds: float, *, clock: int) -> Lease:

@@ -253,7 +253,7 @@ SELECT :tenant, :run_id, COALESCE(MAX(no), 0) + 1, :now, :data
   FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id;
 
 -- name: newest_checkpoint
-SELECT data FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id ORDER BY no DESC LIMIT 1;
+SELECT run_id, no, at, data FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id ORDER BY no DESC LIMIT 1;
 
 -- name: add_delta
 -- Changes no row when the fence has been raised. The first delta closes the time in which the run could be merged.
@@ -295,6 +295,16 @@ SELECT content FROM messages WHERE tenant = :tenant AND session_id = :session_id
 
 -- name: find_request
 SELECT * FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key;
+
+-- name: known_request
+SELECT body_hash FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key;
+
+-- name: open_long_runs
+-- No more than `most` are looked for, among those that began since `since`: run ids sort by the moment they were made.
+SELECT count(*) AS found
+  FROM (SELECT 1 FROM runs
+         WHERE tenant = :tenant AND mode = 'long_running' AND id >= :since AND ended_at IS NULL
+         LIMIT :most) AS open_ones;
 
 -- name: insert_request
 INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
@@ -566,3 +576,172 @@ ON CONFLICT (tenant, pack_id, key) DO UPDATE
 
 -- name: drop_pack_override
 DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;
+
+-- name: insert_blob
+-- Changes no row when the tenant has this content already.
+INSERT INTO blobs (tenant, sha256, size, data) VALUES (:tenant, :sha256, :size, :data)
+ON CONFLICT (tenant, sha256) DO NOTHING;
+
+-- name: get_blob
+SELECT data FROM blobs WHERE tenant = :tenant AND sha256 = :sha256;
+
+-- name: insert_artifact
+INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)
+VALUES (:tenant, :id, :sha256, :media_type, :name, :size, :created_by, :created_at)
+ON CONFLICT (tenant, id) DO NOTHING;
+
+-- name: get_artifact
+SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
+
+-- name: insert_binding
+INSERT INTO bindings (tenant, id, channel, data, created_by, created_at, updated_at)
+VALUES (:tenant, :id, :channel, :data, :created_by, :created_at, :updated_at);
+
+-- name: insert_binding_place
+INSERT INTO binding_places (tenant, id, owner) VALUES (:house, :id, :tenant);
+
+-- name: find_binding
+-- By someone from outside: the house knows whose it is.
+SELECT b.* FROM binding_places p JOIN bindings b ON b.tenant = p.owner AND b.id = p.id
+ WHERE p.tenant = :house AND p.id = :id;
+
+-- name: get_binding
+SELECT * FROM bindings WHERE tenant = :tenant AND id = :id;
+
+-- name: list_bindings
+SELECT * FROM bindings WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: change_binding
+UPDATE bindings SET data = :data, updated_at = :updated_at WHERE tenant = :tenant AND id = :id RETURNING id;
+
+-- name: remove_binding
+DELETE FROM bindings WHERE tenant = :tenant AND id = :id RETURNING id;
+
+-- name: remove_binding_place
+DELETE FROM binding_places WHERE tenant = :house AND id = :id;
+
+-- name: remove_contacts
+DELETE FROM contacts WHERE tenant = :tenant AND binding = :id;
+
+-- name: put_contact
+-- Gives no row when there is no such binding.
+INSERT INTO contacts (tenant, binding, address, user_id, session_id, changed_at)
+SELECT :tenant, :binding, :address, :user, :session_id, :changed_at FROM bindings
+ WHERE tenant = :tenant AND id = :binding
+ON CONFLICT (tenant, binding, address) DO UPDATE
+   SET user_id = excluded.user_id, session_id = excluded.session_id, changed_at = excluded.changed_at
+RETURNING address;
+
+-- name: remember_contact
+-- Changes no row when the address belongs to another user by now, or the binding is gone.
+INSERT INTO contacts (tenant, binding, address, user_id, session_id, changed_at)
+SELECT :tenant, :binding, :address, :user, :session_id, :changed_at FROM bindings
+ WHERE tenant = :tenant AND id = :binding
+ON CONFLICT (tenant, binding, address) DO UPDATE
+   SET session_id = excluded.session_id, changed_at = excluded.changed_at
+ WHERE contacts.user_id = excluded.user_id
+RETURNING address;
+
+-- name: get_contact
+SELECT * FROM contacts WHERE tenant = :tenant AND binding = :binding AND address = :address;
+
+-- name: list_contacts
+SELECT * FROM contacts
+ WHERE tenant = :tenant AND binding = :binding AND address > :after AND (:user IS NULL OR user_id = :user)
+ ORDER BY address LIMIT :limit;
+
+-- name: remove_contact
+DELETE FROM contacts WHERE tenant = :tenant AND binding = :binding AND address = :address RETURNING address;
+
+-- name: insert_delivery
+INSERT INTO outbox (tenant, id, session_id, run_id, binding, channel, data, status, attempts, due_at, error, created_at,
+                    ended_at)
+VALUES (:tenant, :id, :session_id, :run_id, :binding, :channel, :data, :status, :attempts, :due_at, :error, :created_at,
+        :ended_at);
+
+-- name: due_deliveries
+-- Of any tenant: what waits for its time, and what a node has left behind in the middle of sending it.
+SELECT * FROM outbox
+ WHERE status IN ('pending', 'sending')
+   AND ((status = 'pending' AND due_at <= :now) OR (status = 'sending' AND due_at <= :clock))
+ ORDER BY due_at, id LIMIT :limit;
+
+-- name: claim_delivery
+-- While it is being sent, `due_at` is when the claim runs out, by the clock of the database.
+UPDATE outbox SET status = 'sending', holder = :node, attempts = attempts + 1, due_at = :until
+ WHERE tenant = :tenant AND id = :id;
+
+-- name: settle_delivery
+-- Gives no row when the claim was lost.
+UPDATE outbox SET status = :status, due_at = :due_at, error = :error, ended_at = :ended_at, holder = NULL
+ WHERE tenant = :tenant AND id = :id AND status = 'sending' AND holder = :node
+RETURNING id;
+
+-- name: get_delivery
+SELECT * FROM outbox WHERE tenant = :tenant AND id = :id;
+
+-- name: list_deliveries
+SELECT * FROM outbox
+ WHERE tenant = :tenant AND id < :before AND (:status IS NULL OR status = :status)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: deliveries_of_session
+SELECT * FROM outbox
+ WHERE tenant = :tenant AND session_id = :session_id AND id < :before AND (:status IS NULL OR status = :status)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: retry_delivery
+-- Gives no row unless it is over and was not sent for certain.
+UPDATE outbox SET status = 'pending', attempts = 0, due_at = :now, error = NULL, ended_at = NULL
+ WHERE tenant = :tenant AND id = :id AND status IN ('failed', 'unknown')
+RETURNING *;
+
+-- name: get_effect
+SELECT * FROM effects WHERE tenant = :tenant AND run_id = :run_id AND key = :key;
+
+-- name: list_effects
+SELECT * FROM effects WHERE tenant = :tenant AND run_id = :run_id ORDER BY started_at, key;
+
+-- name: any_effect
+SELECT key FROM effects WHERE tenant = :tenant AND run_id = :run_id LIMIT 1;
+
+-- name: begin_effect
+-- A second attempt keeps the moment of the first.
+INSERT INTO effects (tenant, run_id, key, status, attempts, started_at)
+VALUES (:tenant, :run_id, :key, 'started', 1, :now)
+ON CONFLICT (tenant, run_id, key) DO UPDATE
+   SET status = 'started', attempts = effects.attempts + 1, ended_at = NULL;
+
+-- name: end_effect
+UPDATE effects SET status = :status, result = :result, ended_at = :now
+ WHERE tenant = :tenant AND run_id = :run_id AND key = :key;
+
+-- name: checkpoints_of_run
+SELECT run_id, no, at, data FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id ORDER BY no;
+
+-- name: last_resume
+-- How the walk through the agent that is under way began: after an answer, or after its node was gone.
+SELECT type, no, data FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND no >= :first AND run_id = :run_id
+   AND type IN ('run.resumed', 'run.answered')
+ ORDER BY no DESC LIMIT 1;
+
+-- name: requeue_run
+UPDATE runs SET status = 'queued', line_no = queue_no, wait_until = :wait_until, fence = NULL
+ WHERE tenant = :tenant AND id = :run_id;
+
+-- name: runs_to_forget
+-- A walk over the runs that left checkpoints or effects, page by page; whether each is over for long enough.
+SELECT k.tenant, k.run_id, r.ended_at IS NOT NULL AND s.closed_at <= :before AS is_over
+  FROM (SELECT tenant, run_id FROM checkpoints WHERE (tenant, run_id) > (:tenant, :run_id)
+         UNION SELECT tenant, run_id FROM effects WHERE (tenant, run_id) > (:tenant, :run_id)
+         ORDER BY tenant, run_id LIMIT :limit) k
+  LEFT JOIN runs r ON r.tenant = k.tenant AND r.id = k.run_id
+  LEFT JOIN sessions s ON s.tenant = r.tenant AND s.id = r.session_id AND r.custody = 'engine'
+ ORDER BY k.tenant, k.run_id;
+
+-- name: forget_checkpoints
+DELETE FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id;
+
+-- name: forget_effects
+DELETE FROM effects WHERE tenant = :tenant AND run_id = :run_id;

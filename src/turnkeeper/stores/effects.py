@@ -1,0 +1,34 @@
+"""Rows of the ledger of effects to what they mean and back, the same for every backend."""
+
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.model.effect import Effect, EffectStatus
+from turnkeeper.model.ids import RunId
+from turnkeeper.model.lease import Lease
+from turnkeeper.stores import rows
+
+
+def effect_params(lease: Lease, first_run: RunId, key: str, at: datetime) -> rows.Params:
+    return {"tenant": lease.tenant, "run_id": first_run, "key": key, "now": rows.micros(at)}
+
+
+def finished_params(place: rows.Params, status: EffectStatus, result: Any = None) -> rows.Params:
+    kept = rows.json_text(result) if status is EffectStatus.DONE else None
+    return place | {"status": status.value, "result": kept}
+
+
+def effect_of(row: rows.Row) -> Effect:
+    return Effect(
+        key=row["key"],
+        status=EffectStatus(row["status"]),
+        attempts=row["attempts"],
+        started_at=rows.moment(row["started_at"]),
+        ended_at=None if row["ended_at"] is None else rows.moment(row["ended_at"]),
+        result=None if row["result"] is None else rows.from_json(row["result"]),
+    )
+
+
+def may_begin(known: Effect, *, repeatable: bool) -> bool:
+    """Whether an effect that is not done may be tried: it failed, or doing it twice does no harm."""
+    return repeatable or known.status is EffectStatus.FAILED
