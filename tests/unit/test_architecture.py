@@ -69,7 +69,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli"},
     "httpx2": {"agents", "client", "cli"},
     "dateparser": {"intent"},
-    "jsonschema_rs": {"intent"},
+    "jsonschema_rs": {"channels", "intent"},
     "phonenumbers": {"intent", "packs"},
     "rapidfuzz": {"intent", "packs"},
     "re2": {"intent"},

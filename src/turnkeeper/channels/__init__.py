@@ -1,0 +1,1 @@
+"""A stranger's shape becomes an Event: one adapter for each channel."""
