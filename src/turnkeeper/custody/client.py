@@ -138,7 +138,13 @@ class ClientCustodian:
         warnings = (CARRIED_CUT,) if is_cut else ()
         explanation = replace(explanation, warnings=explanation.warnings + warnings)
         result = {"text": turn.messages[-1].content, "turn": turn.number, "carried": carried, "intent": turn.intent}
-        end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=turn.committed_at, result=result)
+        end = RunEnd(
+            status=RunStatus.COMPLETED,
+            explanation=explanation,
+            at=turn.committed_at,
+            result=result,
+            deliveries=turn.deliveries,
+        )
         committed = await self.runs.end(lease, end)
         revised = replace(committed, revision=after.session.revision)
         return Kept(committed=revised, carried=carried, warnings=warnings)

@@ -41,6 +41,13 @@ class Command(StrEnum):
     CREATE_BASE = "create_knowledge_base"
     ADD_SOURCE = "add_source"
     REMOVE_SOURCE = "remove_source"
+    KEEP_ARTIFACT = "keep_artifact"
+    CREATE_BINDING = "create_binding"
+    CHANGE_BINDING = "change_binding"
+    REMOVE_BINDING = "remove_binding"
+    PUT_CONTACT = "put_contact"
+    REMOVE_CONTACT = "remove_contact"
+    RETRY_DELIVERY = "retry_delivery"
 
     @property
     def changes_units(self) -> bool:
@@ -59,7 +66,9 @@ class Envelope:
     """`packs` are those that a new session is pinned to; of one that is pinned they must be the same, and with
     `names_every_pack` all of them. `intent` is what the caller says it wants, None leaves that to the pack. `limits`
     are the most that it wants to spend, by resource. `claims` are what it says of its user and agent.
-    `grants` are what is left of those of the principal once claims and channel are heard; None means every one.
+    `audited` are facts about it for the audit alone. `grants` are what is left of those of the principal once claims
+    and channel are heard; None means every one.
+    `same_as` is what makes two requests under one id the same; None means their whole body.
     """
 
     principal: Principal
@@ -80,6 +89,7 @@ class Envelope:
     trace: TraceContext | None = None
     reply_to: ReplyTo | None = None
     warnings: tuple[str, ...] = ()
+    audited: Mapping[str, Any] = field(default_factory=dict)
     custody: Custody = Custody.ENGINE
     carried: Mapping[str, Any] | None = None
     answers: RunId | None = None
@@ -88,6 +98,7 @@ class Envelope:
     explicit: Preferences = field(default_factory=Preferences)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     request_id: str | None = None
+    same_as: str | None = None
     double_text: DoubleText | None = None
     on_missing: OnMissing = OnMissing.NEW
 

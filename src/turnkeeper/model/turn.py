@@ -10,6 +10,7 @@ from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import MessageId, RunId
 from turnkeeper.model.message import Message, Speaker
+from turnkeeper.model.outbound import Delivery
 from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Finish, Run
@@ -23,7 +24,7 @@ class Turn:
 
     `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, `dialogue` what
     it holds about its intent; None leaves each as it is. `intent` is what the caller is told of it. Turn 0 is what a
-    session took over from the one that it continues.
+    session took over from the one that it continues. `deliveries` go out once it is kept.
     """
 
     number: int
@@ -38,6 +39,7 @@ class Turn:
     packs: tuple[PackPin, ...] | None = None
     dialogue: Dialogue | None = None
     intent: Mapping[str, Any] | None = None
+    deliveries: tuple[Delivery, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.messages and self.number > 0:
@@ -61,6 +63,7 @@ class Turn:
         packs: tuple[PackPin, ...] | None = None,
         dialogue: Dialogue | None = None,
         intent: Mapping[str, Any] | None = None,
+        deliveries: tuple[Delivery, ...] = (),
     ) -> "Turn":
         """The next turn of this session: what the user sent, what was asked and answered, and the text at the end.
 
@@ -98,6 +101,7 @@ class Turn:
             packs=packs,
             dialogue=dialogue,
             intent=intent,
+            deliveries=deliveries,
         )
 
     @property

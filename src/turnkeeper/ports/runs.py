@@ -14,8 +14,9 @@ from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
-from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, UserId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.outbound import Delivery
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
@@ -34,6 +35,17 @@ class AgentTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeTerms:
+    """How often a long run goes on without a new checkpoint after its node is gone, and how long it may take in all."""
+
+    takeovers: int = 3
+    long_run_seconds: float = 14_400.0
+
+
+DEFAULT_TERMS = ResumeTerms()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestKey:
     """The name a caller gave to a request, and the hash of what was asked under it."""
 
@@ -46,7 +58,7 @@ class Intake:
     """One message or command on its way into the queue.
 
     `run` is as it would be queued; the store fills in its numbers, and the session's agent where `agent` is None.
-    With `new_session` the session is created in the same write.
+    With `new_session` the session is created in the same write. `long_runs` is how many long runs the tenant may have.
     """
 
     run: Run
@@ -62,6 +74,7 @@ class Intake:
     request: RequestKey | None = None
     answers: RunId | None = None
     answer_text: str = ""
+    long_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +99,14 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """How a run ends without a Turn."""
+    """How a run ends without a Turn. `deliveries` carry out what it says all the same."""
 
     status: RunStatus
     explanation: Explanation
     at: datetime
     error: RunError | None = None
     result: Mapping[str, object] | None = None
+    deliveries: tuple[Delivery, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,9 +147,12 @@ class RunStore(Protocol):
     async def accept(self, intake: Intake) -> Accepted:
         """One durable write: audit, request key, the queued Run, `run.accepted`, activity, and the lease if free.
 
-        Raises SessionNotFound, SessionClosed, SessionExpired, SessionBusy, QueueFull, DuplicateRequest or
-        RunNotWaiting, and then has written nothing.
+        Raises SessionNotFound, SessionClosed, SessionExpired, SessionBusy, QueueFull, DuplicateRequest,
+        TooManyLongRuns or RunNotWaiting, and then has written nothing.
         """
+
+    async def request(self, tenant: TenantId, user: UserId, key: str) -> bytes | None:
+        """The hash of what was asked under this name before; None when nothing was."""
 
     async def claim(
         self,
@@ -147,11 +164,13 @@ class RunStore(Protocol):
         lease_seconds: float,
         at: datetime,
         new_run_id: RunId,
+        resume: ResumeTerms = DEFAULT_TERMS,
     ) -> Claimed | None:
         """Take the lease for the first queued Run, if it is free and the Run's agent is here.
 
         Ends a run whose lease ran out as abandoned, explained from its feed, and queues a new Run of the same
-        input (`new_run_id`) when its agent is retry_safe. Ends queued runs that have waited too long.
+        input (`new_run_id`) when its agent is retry_safe. A long run goes on instead: it is queued again under its
+        own id, `run.resumed` says from which checkpoint. Ends queued runs that have waited too long.
         """
 
     def renew(self, leases: Sequence[Lease], *, lease_seconds: float) -> Sequence[Lease]:
@@ -171,8 +190,16 @@ class RunStore(Protocol):
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
         """Record an end that changes nothing in the session, and give the lease back."""
 
-    async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
-        """Leave the run waiting for a person, and give the lease back."""
+    async def suspend(
+        self,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        *,
+        at: datetime,
+        wait_until: datetime,
+        deliveries: Sequence[Delivery] = (),
+    ) -> Committed:
+        """Leave the run waiting for a person, and give the lease back. `deliveries` carry its question out."""
 
     async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
         """Open a new epoch and cancel the waiting runs of the session; the lease stays. Raises SessionMoved."""
@@ -180,8 +207,19 @@ class RunStore(Protocol):
     async def has_reset(self, run: Run) -> bool:
         """Whether this run, or the one that it tries again, has begun an epoch of its session."""
 
-    async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
-        """Abandon a run of one's own before going away; like an abandoned one it is tried again if it may be."""
+    async def hand_over(
+        self,
+        lease: Lease,
+        *,
+        at: datetime,
+        new_run_id: RunId,
+        explanation: Explanation,
+        resume: ResumeTerms = DEFAULT_TERMS,
+    ) -> None:
+        """Abandon a run of one's own before going away; like an abandoned one it is tried again if it may be.
+
+        A long run is queued again and goes on elsewhere.
+        """
 
     async def ask_to_cancel(self, run: Run) -> Lease | None:
         """Leave a wish for the holder to cancel this run. None when it is not running."""

@@ -3,11 +3,17 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.ports.artifacts import ArtifactStore
 from turnkeeper.ports.audit import AuditStore
+from turnkeeper.ports.bindings import BindingStore
+from turnkeeper.ports.buckets import BucketStore
+from turnkeeper.ports.checkpoints import CheckpointStore
+from turnkeeper.ports.effects import EffectLedger
 from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.nodes import NodeStore
+from turnkeeper.ports.outbox import OutboxStore
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
@@ -41,6 +47,8 @@ class Store:
     database: Database
     sessions: SessionStore
     runs: RunStore
+    checkpoints: CheckpointStore
+    effects: EffectLedger
     feed: FeedStore
     wakes: Wakes
     audit: AuditStore
@@ -49,3 +57,7 @@ class Store:
     bases: KnowledgeBaseStore
     explanations: ExplanationStore
     packs: PackStore
+    buckets: BucketStore
+    artifacts: ArtifactStore
+    bindings: BindingStore
+    outbox: OutboxStore

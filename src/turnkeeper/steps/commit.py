@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.knowledge.settling import TOO_MANY
+from turnkeeper.ledger.outbox import letters
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
@@ -57,6 +58,7 @@ class Commit:
             packs=draft.new_pins,
             dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
             intent=draft.dialogue.told,
+            deliveries=letters(draft.run, draft.text, at=now, clock=self.clock),
         )
         explanation = explain(draft, RunStatus.COMPLETED, turn=turn)
         kept = await custodian.keep(turn, draft.lease, conversation, explanation)
@@ -86,7 +88,13 @@ class Commit:
         if explanation.units:
             # Who asks again is told the same, also when the Explanation is gone by then.
             result["units"] = explanation.units
-        end = RunEnd(status=RunStatus.COMPLETED, explanation=explanation, at=explanation.at, result=result)
+        end = RunEnd(
+            status=RunStatus.COMPLETED,
+            explanation=explanation,
+            at=explanation.at,
+            result=result,
+            deliveries=letters(draft.run, text, at=explanation.at, clock=self.clock),
+        )
         if not draft.unit_changes.is_empty:
             session = draft.opened.session
             committed = await self.runs.change_units(draft.lease, draft.unit_changes, end, session=session)

@@ -36,7 +36,8 @@ E = TypeVar("E", bound=StrEnum)
 class Prepared:
     """What a channel or a full envelope has looked at already; it stands in place of `message` and `pack`.
 
-    `grants` narrow those of the principal; None leaves them as they are.
+    `grants` narrow those of the principal; None leaves them as they are. `same_as` says what makes a second request
+    the same as the first, where that is not the body: what a channel delivers twice may differ in its wrapping.
     """
 
     events: tuple[Event, ...]
@@ -49,6 +50,8 @@ class Prepared:
     trace: TraceContext | None = None
     reply_to: ReplyTo | None = None
     warnings: tuple[str, ...] = ()
+    audited: Mapping[str, Any] = field(default_factory=dict)
+    same_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +162,8 @@ def _with(prepared: Prepared, envelope: Envelope) -> Envelope:
         trace=prepared.trace,
         reply_to=prepared.reply_to,
         warnings=prepared.warnings,
+        audited=prepared.audited,
+        same_as=prepared.same_as,
     )
 
 

@@ -15,17 +15,32 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, UserId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.outbound import Delivery
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd, Work
+from turnkeeper.ports.runs import (
+    CANCEL,
+    DEFAULT_TERMS,
+    Accepted,
+    AgentTerms,
+    Claimed,
+    Committed,
+    Intake,
+    ResetWish,
+    ResumeTerms,
+    RunEnd,
+    Work,
+)
 from turnkeeper.stores import rows
 from turnkeeper.stores.explained import written
+from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.postgres.accepting import PostgresAccepting
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
+from turnkeeper.stores.postgres.checkpoints import requeue, shown_before
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import (
     append_feed,
@@ -48,6 +63,10 @@ class PostgresRuns:
     async def accept(self, intake: Intake) -> Accepted:
         return await self._accepting.accept(intake)
 
+    async def request(self, tenant: TenantId, user: UserId, key: str) -> bytes | None:
+        found = await self._database.read(sql.known_request, {"tenant": tenant, "user": user, "key": key})
+        return bytes(found[0]["body_hash"]) if found else None
+
     # --- taking turns
 
     async def claim(
@@ -60,8 +79,11 @@ class PostgresRuns:
         lease_seconds: float,
         at: datetime,
         new_run_id: RunId,
+        resume: ResumeTerms = DEFAULT_TERMS,
     ) -> Claimed | None:
-        return await self._database.finish(self._claim(tenant, subject, node, agents, lease_seconds, at, new_run_id))
+        return await self._database.finish(
+            self._claim(tenant, subject, node, agents, lease_seconds, at, new_run_id, resume)
+        )
 
     async def _claim(
         self,
@@ -72,6 +94,7 @@ class PostgresRuns:
         lease_seconds: float,
         at: datetime,
         new_run_id: RunId,
+        resume: ResumeTerms,
     ) -> Claimed | None:
         async with self._database.transaction("claim") as tx:
             lease = await locked_lease(tx, tenant, subject)
@@ -79,7 +102,8 @@ class PostgresRuns:
             if lease["holder"] is not None and not lease["has_run_out"]:
                 return None
             if lease["holder"] is not None:
-                await self._abandon(tx, await run_in(tx, tenant, lease["run_id"]), at, new_run_id)
+                left = await run_in(tx, tenant, lease["run_id"])
+                await self._take_over(tx, lease, left, at, new_run_id, resume)
             found = await tx.one(sql.first_queued_run, {"tenant": tenant, "subject": subject})
             if found is None or found["agent"] not in agents:
                 return None
@@ -89,15 +113,37 @@ class PostgresRuns:
             await tx.run(sql.start_run, rows.run_params(run))
             return Claimed(run=run, lease=taken, checkpoint=await checkpoint_in(tx, run))
 
-    async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
-        await self._database.finish(self._hand_over(lease, at, new_run_id, explanation))
+    async def _take_over(
+        self, tx: Tx, lease: Row, run: Run, at: datetime, new_run_id: RunId, resume: ResumeTerms
+    ) -> None:
+        """The holder is gone. A long run goes on, unless it was to be cancelled or comes to nothing every time."""
+        if run.is_resumed and lease["stop_how"] == CANCEL:
+            await tx.run(sql.raise_fence, {"tenant": run.tenant, "subject": run.subject})
+            await end_unheld_run(tx, run, RunStatus.CANCELLED, at)
+        elif not (run.is_resumed and await requeue(tx, run, resume, at, died=True)):
+            await self._abandon(tx, run, at, new_run_id)
 
-    async def _hand_over(self, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
+    async def hand_over(
+        self,
+        lease: Lease,
+        *,
+        at: datetime,
+        new_run_id: RunId,
+        explanation: Explanation,
+        resume: ResumeTerms = DEFAULT_TERMS,
+    ) -> None:
+        await self._database.finish(self._hand_over(lease, at, new_run_id, explanation, resume))
+
+    async def _hand_over(
+        self, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation, resume: ResumeTerms
+    ) -> None:
         async with self._database.transaction("hand_over") as tx:
             held = await locked_lease(tx, lease.tenant, lease.subject)
             if held["fence"] != lease.fence or held["holder"] is None:
                 raise LeaseLost(lease.run_id)
-            await self._abandon(tx, await run_in(tx, lease.tenant, lease.run_id), at, new_run_id, explanation)
+            run = await run_in(tx, lease.tenant, lease.run_id)
+            if not (run.is_resumed and await requeue(tx, run, resume, at, died=False)):
+                await self._abandon(tx, run, at, new_run_id, explanation)
 
     async def _abandon(
         self, tx: Tx, run: Run, at: datetime, new_run_id: RunId, explanation: Explanation | None = None
@@ -151,12 +197,12 @@ class PostgresRuns:
             "explanation": written(explanation),
             "said": rows.json_text(rows.turn_said(turn)),
         }
-        if turn.units.is_empty:
+        if turn.units.is_empty and not turn.deliveries:
             found = await self._database.finish(self._database.write("commit", sql.commit_turn, params))
             return _committed(found, lease, session_id, expected_revision)
-        return await self._database.finish(self._commit_with_units(turn, lease, session_id, expected_revision, params))
+        return await self._database.finish(self._commit_with_more(turn, lease, session_id, expected_revision, params))
 
-    async def _commit_with_units(
+    async def _commit_with_more(
         self, turn: Turn, lease: Lease, session_id: SessionId, expected_revision: int, params: rows.Params
     ) -> Committed:
         async with self._database.transaction("commit") as tx:
@@ -171,6 +217,7 @@ class PostgresRuns:
                 turn=turn.number,
                 run_id=lease.run_id,
             )
+            await _insert_deliveries(tx, turn.deliveries)
             return committed
 
     async def change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, *, session: Session) -> Committed:
@@ -189,25 +236,52 @@ class PostgresRuns:
             return rows.committed(released[0], revision=session.revision + 1)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
+        if end.deliveries:
+            return await self._database.finish(self._end_with_deliveries(lease, end))
         written = self._database.write("end", sql.end_held_run, _end_params(lease, end))
         released = await self._database.finish(written)
         if not released:
             raise LeaseLost(lease.run_id)
         return rows.committed(released[0])
 
-    async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
-        return await self._database.finish(self._suspend(lease, checkpoint, at, wait_until))
+    async def _end_with_deliveries(self, lease: Lease, end: RunEnd) -> Committed:
+        async with self._database.transaction("end") as tx:
+            released = await tx.run(sql.end_held_run, _end_params(lease, end))
+            if not released:
+                raise LeaseLost(lease.run_id)
+            await _insert_deliveries(tx, end.deliveries)
+            return rows.committed(released[0])
 
-    async def _suspend(self, lease: Lease, checkpoint: Checkpoint, at: datetime, wait_until: datetime) -> Committed:
+    async def suspend(
+        self,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        *,
+        at: datetime,
+        wait_until: datetime,
+        deliveries: Sequence[Delivery] = (),
+    ) -> Committed:
+        return await self._database.finish(self._suspend(lease, checkpoint, at, wait_until, deliveries))
+
+    async def _suspend(
+        self,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        at: datetime,
+        wait_until: datetime,
+        deliveries: Sequence[Delivery],
+    ) -> Committed:
         async with self._database.transaction("suspend") as tx:
             released = await self._release(tx, lease)
             run = await run_in(tx, lease.tenant, lease.run_id)
+            checkpoint = replace(checkpoint, feed_no=released["last_feed_no"])
             await tx.run(sql.append_checkpoint, rows.checkpoint_params(run, checkpoint, at))
             await tx.run(sql.suspend_run, rows.run_params(replace(run, wait_until=wait_until)))
             said = {"question": checkpoint.asks[-1].shown} | await drop_deltas(tx, run)
             no = released["last_feed_no"]
             told = rows.feed_params(lease.tenant, lease.subject, no, FeedType.RUN_WAITING, lease.run_id, at, said)
             await tx.run(sql.append_feed, told)
+            await _insert_deliveries(tx, deliveries)
             return rows.committed(released)
 
     async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
@@ -294,8 +368,10 @@ class PostgresRuns:
             if how is DoubleText.MERGE:
                 first = await tx.one(sql.first_queued_run, rows.lease_params(lease))
                 has_asked = await checkpoint_in(tx, run) is not None
+                place = {"tenant": run.tenant, "run_id": run.first_attempt}
+                has_effect = await tx.one(sql.any_effect, place) is not None
                 is_next = first is not None and first["id"] == by
-                if held["first_delta"] or has_asked or not is_next or newcomer.input.wants_reset:
+                if held["first_delta"] or has_asked or has_effect or not is_next or newcomer.input.wants_reset:
                     await tx.run(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
                     return False
                 merged = rows.json_text(run.input.followed_by(newcomer.input))
@@ -318,7 +394,7 @@ class PostgresRuns:
         loaded = (await tx.run(sql.load_session, place))[0]
         session = rows.session_of(loaded)
         chunks = await tx.run(sql.chunks_of_run, chunks_params(run))
-        shown = "".join(row["text"] for row in chunks)
+        shown = await shown_before(tx, run) + "".join(row["text"] for row in chunks)
         state = rows.from_json(loaded["state"]) if loaded["state"] else {}
         asked = await checkpoint_in(tx, run)
         turn = Turn.of(
@@ -413,3 +489,8 @@ def _committed(found: Sequence[Row], lease: Lease, session_id: SessionId, expect
     if found[0]["last_feed_no"] is None:
         raise SessionMoved(session_id, expected_revision=expected_revision)
     return rows.committed(found[0], revision=expected_revision + 1)
+
+
+async def _insert_deliveries(tx: Tx, deliveries: Sequence[Delivery]) -> None:
+    for delivery in deliveries:
+        await tx.run(sql.insert_delivery, delivery_params(delivery))

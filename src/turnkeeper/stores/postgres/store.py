@@ -2,12 +2,18 @@
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.postgres.artifacts import PostgresArtifacts
 from turnkeeper.stores.postgres.audit import PostgresAudit
 from turnkeeper.stores.postgres.bases import PostgresBases
+from turnkeeper.stores.postgres.bindings import PostgresBindings
+from turnkeeper.stores.postgres.buckets import PostgresBuckets
+from turnkeeper.stores.postgres.checkpoints import PostgresCheckpoints
 from turnkeeper.stores.postgres.database import PostgresDatabase
+from turnkeeper.stores.postgres.effects import PostgresEffects
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.nodes import PostgresNodes
+from turnkeeper.stores.postgres.outbox import PostgresOutbox
 from turnkeeper.stores.postgres.packs import PostgresPacks
 from turnkeeper.stores.postgres.runs import PostgresRuns
 from turnkeeper.stores.postgres.sessions import PostgresSessions
@@ -22,6 +28,8 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         database=database,
         sessions=PostgresSessions(database, audit),
         runs=PostgresRuns(database, audit),
+        checkpoints=PostgresCheckpoints(database),
+        effects=PostgresEffects(database),
         feed=PostgresFeed(database),
         wakes=PostgresWakes(database, node),
         audit=audit,
@@ -30,4 +38,8 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         bases=PostgresBases(database, audit),
         explanations=PostgresExplanations(database),
         packs=PostgresPacks(database, audit),
+        buckets=PostgresBuckets(database),
+        artifacts=PostgresArtifacts(database, audit),
+        bindings=PostgresBindings(database, audit),
+        outbox=PostgresOutbox(database, audit),
     )

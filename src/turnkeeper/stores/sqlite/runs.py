@@ -17,16 +17,31 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, Subject, TenantId, UserId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.outbound import Delivery
 from turnkeeper.model.run import WAITED_TOO_LONG, Finish, Run, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.runs import CANCEL, Accepted, AgentTerms, Claimed, Committed, Intake, ResetWish, RunEnd, Work
+from turnkeeper.ports.runs import (
+    CANCEL,
+    DEFAULT_TERMS,
+    Accepted,
+    AgentTerms,
+    Claimed,
+    Committed,
+    Intake,
+    ResetWish,
+    ResumeTerms,
+    RunEnd,
+    Work,
+)
 from turnkeeper.stores import rows
+from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
+from turnkeeper.stores.sqlite.checkpoints import requeue, shown_before
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import (
     append_feed,
@@ -48,6 +63,10 @@ class SqliteRuns:
     async def accept(self, intake: Intake) -> Accepted:
         return await self._accepting.accept(intake)
 
+    async def request(self, tenant: TenantId, user: UserId, key: str) -> bytes | None:
+        found = self._database.read(sql.known_request, {"tenant": tenant, "user": user, "key": key})
+        return bytes(found[0]["body_hash"]) if found else None
+
     # --- taking turns
 
     async def claim(
@@ -60,9 +79,10 @@ class SqliteRuns:
         lease_seconds: float,
         at: datetime,
         new_run_id: RunId,
+        resume: ResumeTerms = DEFAULT_TERMS,
     ) -> Claimed | None:
         return await self._database.write(
-            "claim", lambda tx: self._claim(tx, tenant, subject, node, agents, lease_seconds, at, new_run_id)
+            "claim", lambda tx: self._claim(tx, tenant, subject, node, agents, lease_seconds, at, new_run_id, resume)
         )
 
     def _claim(
@@ -75,13 +95,14 @@ class SqliteRuns:
         lease_seconds: float,
         at: datetime,
         new_run_id: RunId,
+        resume: ResumeTerms,
     ) -> Claimed | None:
         lease = lease_in(tx, tenant, subject)
         self._end_overdue(tx, tenant, subject, at)
         if lease["holder"] is not None and lease["expires_at"] > self._database.clock():
             return None
         if lease["holder"] is not None:
-            self._abandon(tx, run_in(tx, tenant, lease["run_id"]), at, new_run_id)
+            self._take_over(tx, lease, run_in(tx, tenant, lease["run_id"]), at, new_run_id, resume)
         found = tx.execute(sql.first_queued_run, {"tenant": tenant, "subject": subject}).fetchone()
         if found is None or found["agent"] not in agents:
             return None
@@ -93,14 +114,38 @@ class SqliteRuns:
         tx.execute(sql.start_run, rows.run_params(run))
         return Claimed(run=run, lease=taken, checkpoint=checkpoint_in(tx, run))
 
-    async def hand_over(self, lease: Lease, *, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
-        await self._database.write("hand_over", lambda tx: self._hand_over(tx, lease, at, new_run_id, explanation))
+    def _take_over(
+        self, tx: Tx, lease: sqlite3.Row, run: Run, at: datetime, new_run_id: RunId, resume: ResumeTerms
+    ) -> None:
+        """The holder is gone. A long run goes on, unless it was to be cancelled or comes to nothing every time."""
+        if run.is_resumed and lease["stop_how"] == CANCEL:
+            tx.execute(sql.raise_fence, {"tenant": run.tenant, "subject": run.subject})
+            end_unheld_run(tx, run, RunStatus.CANCELLED, at)
+        elif not (run.is_resumed and requeue(tx, run, resume, at, died=True)):
+            self._abandon(tx, run, at, new_run_id)
 
-    def _hand_over(self, tx: Tx, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation) -> None:
+    async def hand_over(
+        self,
+        lease: Lease,
+        *,
+        at: datetime,
+        new_run_id: RunId,
+        explanation: Explanation,
+        resume: ResumeTerms = DEFAULT_TERMS,
+    ) -> None:
+        await self._database.write(
+            "hand_over", lambda tx: self._hand_over(tx, lease, at, new_run_id, explanation, resume)
+        )
+
+    def _hand_over(
+        self, tx: Tx, lease: Lease, at: datetime, new_run_id: RunId, explanation: Explanation, resume: ResumeTerms
+    ) -> None:
         held = lease_in(tx, lease.tenant, lease.subject)
         if held["fence"] != lease.fence or held["holder"] is None:
             raise LeaseLost(lease.run_id)
-        self._abandon(tx, run_in(tx, lease.tenant, lease.run_id), at, new_run_id, explanation)
+        run = run_in(tx, lease.tenant, lease.run_id)
+        if not (run.is_resumed and requeue(tx, run, resume, at, died=False)):
+            self._abandon(tx, run, at, new_run_id, explanation)
 
     def _abandon(
         self, tx: Tx, run: Run, at: datetime, new_run_id: RunId, explanation: Explanation | None = None
@@ -145,8 +190,9 @@ class SqliteRuns:
         params = rows.turn_params(lease.tenant, session_id, turn, expected_revision)
         messages = rows.message_params(lease.tenant, session_id, turn)
         explained = rows.explanation_params(lease.tenant, explanation)
+        letters = [delivery_params(delivery) for delivery in turn.deliveries]
         return await self._database.write(
-            "commit", lambda tx: self._commit(tx, turn, lease, params, messages, explained)
+            "commit", lambda tx: self._commit(tx, turn, lease, params, messages, explained, letters)
         )
 
     def _commit(
@@ -157,6 +203,7 @@ class SqliteRuns:
         params: rows.Params,
         messages: Sequence[rows.Params],
         explained: rows.Params,
+        letters: Sequence[rows.Params],
     ) -> Committed:
         released = self._release(tx, lease)
         if tx.execute(sql.advance_session, params).rowcount == 0:
@@ -178,6 +225,8 @@ class SqliteRuns:
         tx.execute(sql.append_explanation, explained)
         said = rows.turn_said(turn) | self._deltas(tx, lease, released)
         self._say_end(tx, lease, released, FeedType.RUN_COMPLETED, turn.committed_at, said)
+        if letters:
+            tx.executemany(sql.insert_delivery, letters)
         return rows.committed(released, revision=params["revision"])
 
     async def change_units(self, lease: Lease, changes: UnitChanges, end: RunEnd, *, session: Session) -> Committed:
@@ -202,18 +251,42 @@ class SqliteRuns:
         tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, end.explanation))
         said = rows.end_said(end) | self._deltas(tx, lease, released)
         self._say_end(tx, lease, released, end.status.feed_type, end.at, said)
+        if end.deliveries:
+            tx.executemany(sql.insert_delivery, [delivery_params(delivery) for delivery in end.deliveries])
         return rows.committed(released)
 
-    async def suspend(self, lease: Lease, checkpoint: Checkpoint, *, at: datetime, wait_until: datetime) -> Committed:
-        return await self._database.write("suspend", lambda tx: self._suspend(tx, lease, checkpoint, at, wait_until))
+    async def suspend(
+        self,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        *,
+        at: datetime,
+        wait_until: datetime,
+        deliveries: Sequence[Delivery] = (),
+    ) -> Committed:
+        letters = [delivery_params(delivery) for delivery in deliveries]
+        return await self._database.write(
+            "suspend", lambda tx: self._suspend(tx, lease, checkpoint, at, wait_until, letters)
+        )
 
-    def _suspend(self, tx: Tx, lease: Lease, checkpoint: Checkpoint, at: datetime, wait_until: datetime) -> Committed:
+    def _suspend(
+        self,
+        tx: Tx,
+        lease: Lease,
+        checkpoint: Checkpoint,
+        at: datetime,
+        wait_until: datetime,
+        letters: Sequence[rows.Params],
+    ) -> Committed:
         released = self._release(tx, lease)
         run = run_in(tx, lease.tenant, lease.run_id)
+        checkpoint = replace(checkpoint, feed_no=released["last_feed_no"])
         tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, checkpoint, at))
         tx.execute(sql.suspend_run, rows.run_params(replace(run, wait_until=wait_until)))
         said = {"question": checkpoint.asks[-1].shown} | self._deltas(tx, lease, released)
         self._say_end(tx, lease, released, FeedType.RUN_WAITING, at, said)
+        if letters:
+            tx.executemany(sql.insert_delivery, letters)
         return rows.committed(released)
 
     async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
@@ -292,8 +365,10 @@ class SqliteRuns:
         if how is DoubleText.MERGE:
             first = tx.execute(sql.first_queued_run, rows.lease_params(lease)).fetchone()
             has_asked = checkpoint_in(tx, run) is not None
+            place = {"tenant": run.tenant, "run_id": run.first_attempt}
+            has_effect = tx.execute(sql.any_effect, place).fetchone() is not None
             is_next = first is not None and first["id"] == by
-            if held["first_delta"] or has_asked or not is_next or newcomer.input.wants_reset:
+            if held["first_delta"] or has_asked or has_effect or not is_next or newcomer.input.wants_reset:
                 tx.execute(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
                 return False
             merged = rows.json_text(run.input.followed_by(newcomer.input))
@@ -316,7 +391,7 @@ class SqliteRuns:
         loaded = tx.execute(sql.load_session, place).fetchone()
         session = rows.session_of(loaded)
         chunks = tx.execute(sql.chunks_of_run, chunks_params(run)).fetchall()
-        shown = "".join(row["text"] for row in chunks)
+        shown = shown_before(tx, run) + "".join(row["text"] for row in chunks)
         state = rows.from_json(loaded["state"]) if loaded["state"] else {}
         asked = checkpoint_in(tx, run)
         turn = Turn.of(

@@ -4,12 +4,18 @@ from pathlib import Path
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.sqlite.artifacts import SqliteArtifacts
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.bases import SqliteBases
+from turnkeeper.stores.sqlite.bindings import SqliteBindings
+from turnkeeper.stores.sqlite.buckets import SqliteBuckets
+from turnkeeper.stores.sqlite.checkpoints import SqliteCheckpoints
 from turnkeeper.stores.sqlite.database import SqliteDatabase
+from turnkeeper.stores.sqlite.effects import SqliteEffects
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
+from turnkeeper.stores.sqlite.outbox import SqliteOutbox
 from turnkeeper.stores.sqlite.packs import SqlitePacks
 from turnkeeper.stores.sqlite.runs import SqliteRuns
 from turnkeeper.stores.sqlite.sessions import SqliteSessions
@@ -25,6 +31,8 @@ def sqlite_store(
         database=database,
         sessions=SqliteSessions(database, audit),
         runs=SqliteRuns(database, audit),
+        checkpoints=SqliteCheckpoints(database),
+        effects=SqliteEffects(database),
         feed=SqliteFeed(database),
         wakes=SqliteWakes(database),
         audit=audit,
@@ -33,4 +41,8 @@ def sqlite_store(
         bases=SqliteBases(database, audit),
         explanations=SqliteExplanations(database),
         packs=SqlitePacks(database, audit),
+        buckets=SqliteBuckets(database),
+        artifacts=SqliteArtifacts(database, audit),
+        bindings=SqliteBindings(database, audit),
+        outbox=SqliteOutbox(database, audit),
     )

@@ -1,0 +1,1 @@
+"""Content that is kept by its hash."""
