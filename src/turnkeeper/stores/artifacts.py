@@ -9,7 +9,7 @@ def artifact_params(artifact: Artifact) -> Params:
     return {
         "tenant": artifact.tenant,
         "id": artifact.id,
-        "sha256": artifact.sha256,
+        "hash": artifact.sha256,
         "media_type": artifact.media_type,
         "name": artifact.name,
         "size": artifact.size,

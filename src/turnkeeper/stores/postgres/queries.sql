@@ -834,15 +834,15 @@ DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key
 
 -- name: insert_blob
 -- Changes no row when the tenant has this content already.
-INSERT INTO blobs (tenant, sha256, size, data) VALUES (:tenant, :sha256, :size, :data)
+INSERT INTO blobs (tenant, sha256, size, data) VALUES (:tenant, :hash, :size, :data)
 ON CONFLICT (tenant, sha256) DO NOTHING;
 
 -- name: get_blob
-SELECT data FROM blobs WHERE tenant = :tenant AND sha256 = :sha256;
+SELECT data FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
 
 -- name: insert_artifact
 INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)
-VALUES (:tenant, :id, :sha256, :media_type, :name, :size, :created_by, :created_at)
+VALUES (:tenant, :id, :hash, :media_type, :name, :size, :created_by, :created_at)
 ON CONFLICT (tenant, id) DO NOTHING;
 
 -- name: get_artifact
@@ -1000,3 +1000,14 @@ DELETE FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id;
 
 -- name: forget_effects
 DELETE FROM effects WHERE tenant = :tenant AND run_id = :run_id;
+
+-- name: make_bucket
+INSERT INTO buckets (tenant, name, tokens, filled_at) VALUES (:tenant, :name, :tokens, :filled_at)
+ON CONFLICT (tenant, name) DO NOTHING;
+
+-- name: read_bucket
+-- Locked: of two nodes that take at once, the second sees what the first has left.
+SELECT tokens, filled_at FROM buckets WHERE tenant = :tenant AND name = :name FOR UPDATE;
+
+-- name: put_bucket
+UPDATE buckets SET tokens = :tokens, filled_at = :filled_at WHERE tenant = :tenant AND name = :name;

@@ -1,0 +1,86 @@
+"""What a store promises about artifacts."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.contract.backends import Backend, Refused
+from tests.contract.builders import TENANT, USER, audit_of
+from turnkeeper.errors import ArtifactNotFound
+from turnkeeper.model.artifact import Artifact, sha256_of
+from turnkeeper.model.ids import ArtifactId, TenantId
+from turnkeeper.ports.store import Store
+from turnkeeper.testing.clock import NOON
+
+LETTER = bytes(range(256)) * 4
+
+
+def an_artifact(id: str = "art_1", content: bytes = LETTER, tenant: TenantId = TENANT) -> Artifact:
+    return Artifact(
+        tenant=tenant,
+        id=ArtifactId(id),
+        sha256=sha256_of(content),
+        media_type="image/png",
+        name="Ölbild.png",
+        size=len(content),
+        created_by=USER,
+        created_at=NOON,
+    )
+
+
+async def keep(store: Store, artifact: Artifact, content: bytes = LETTER) -> Artifact:
+    return await store.artifacts.keep(artifact, content, audit_of("keep_artifact", artifact.tenant))
+
+
+async def test_an_artifact_is_read_as_it_was_kept(store: Store) -> None:
+    kept = await keep(store, an_artifact())
+
+    assert await store.artifacts.get(TENANT, kept.id) == kept == an_artifact()
+    assert await store.artifacts.content(kept) == LETTER
+
+
+async def test_the_same_content_is_kept_once_in_a_tenant_and_apart_from_others(store: Store, backend: Backend) -> None:
+    for artifact in (an_artifact(), an_artifact("art_2"), an_artifact(tenant=TenantId("globex"))):
+        await keep(store, artifact)
+
+    assert await backend.execute("SELECT tenant, count(*) FROM blobs GROUP BY tenant ORDER BY tenant") == [
+        ("acme", 1),
+        ("globex", 1),
+    ]
+    assert await store.artifacts.content(an_artifact("art_2")) == LETTER
+
+
+async def test_what_is_kept_under_an_id_stays_under_it(store: Store) -> None:
+    await keep(store, an_artifact())
+
+    again = await keep(store, replace(an_artifact(content=b"other"), name="other"), b"other")
+
+    assert again == an_artifact()
+    with pytest.raises(ArtifactNotFound):
+        await store.artifacts.content(an_artifact(content=b"other"))
+
+
+async def test_an_artifact_of_another_tenant_does_not_exist(store: Store) -> None:
+    await keep(store, an_artifact())
+
+    with pytest.raises(ArtifactNotFound):
+        await store.artifacts.get(TenantId("globex"), ArtifactId("art_1"))
+    with pytest.raises(ArtifactNotFound):
+        await store.artifacts.content(an_artifact(tenant=TenantId("globex")))
+
+
+async def test_keeping_an_artifact_is_audited_with_it(store: Store) -> None:
+    await keep(store, an_artifact())
+
+    assert ["keep_artifact" in entry.body async for entry in store.audit.entries(TENANT)] == [True]
+
+
+@pytest.mark.parametrize("table", ["artifacts", "blobs"])
+@pytest.mark.parametrize("change", ["DELETE FROM {}", "UPDATE {} SET size = 0"])
+async def test_what_is_kept_can_neither_be_changed_nor_deleted(
+    store: Store, backend: Backend, table: str, change: str
+) -> None:
+    await keep(store, an_artifact())
+
+    with pytest.raises(Refused, match="append-only"):
+        await backend.execute(change.format(table))
