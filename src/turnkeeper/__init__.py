@@ -1,11 +1,28 @@
 """Turnkeeper keeps conversations: you bring the agent, it brings everything that must be true around each turn."""
 
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.agents.critics import HeardWell
+from turnkeeper.errors import EffectUnknown, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.reply import Reply
+from turnkeeper.model.verdict import Judgement, Phase, Verdict
 from turnkeeper.ports.agent import AgentTurn
 from turnkeeper.settings import Settings
 
-__all__ = ["AgentTurn", "Principal", "Reply", "Role", "Settings", "TenantId", "Turnkeeper", "TurnkeeperError", "UserId"]
+__all__ = [
+    "AgentTurn",
+    "EffectUnknown",
+    "HeardWell",
+    "Judgement",
+    "Phase",
+    "Principal",
+    "Reply",
+    "Role",
+    "Settings",
+    "TenantId",
+    "Turnkeeper",
+    "TurnkeeperError",
+    "UserId",
+    "Verdict",
+]

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
-from turnkeeper.engine import HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World
+from turnkeeper.engine import HAND_OVER, LEASE_LOST, Engine, LiveRun, StopWish, World, resume_terms
 from turnkeeper.errors import LeaseLost, ShuttingDown, StoreUnavailable
 from turnkeeper.ledger.feed import Feed
 from turnkeeper.ledger.listeners import Listeners
@@ -30,8 +30,9 @@ TRIM_EVERY_RUNS = 32
 
 
 class Dispatch:
-    def __init__(self, world: World, engine: Engine, feed: Feed) -> None:
-        self._world, self._engine, self._feed = world, engine, feed
+    def __init__(self, world: World, engine: Engine, feed: Feed, has_letters: Callable[[], None]) -> None:
+        """`has_letters` is told when a run has ended that may have something to send out."""
+        self._world, self._engine, self._feed, self._has_letters = world, engine, feed, has_letters
         self._store = world.store
         self._listeners = Listeners(world.agents)
         self._live: dict[RunId, LiveRun] = {}
@@ -126,6 +127,7 @@ class Dispatch:
             lease_seconds=self._world.settings.lease_seconds,
             at=self._world.clock.now(),
             new_run_id=RunId(self._world.clock.new_id("run")),
+            resume=resume_terms(self._world.settings),
         )
         self._store.wakes.tell(tenant, subject)
         return self.start(claimed.run, claimed.lease, claimed.checkpoint) if claimed else None
@@ -176,6 +178,8 @@ class Dispatch:
         finally:
             self._forget(live)
         self._store.wakes.tell(live.lease.tenant, live.lease.subject)
+        if live.run.input.reply_to is not None:
+            self._has_letters()
         with contextlib.suppress(StoreUnavailable):
             if live.queued_behind:
                 await self.take_next(live.lease.tenant, live.lease.subject)

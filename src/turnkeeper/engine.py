@@ -13,6 +13,7 @@ from turnkeeper.errors import LeaseLost, OverBudget, StoreUnavailable, Turnkeepe
 from turnkeeper.ledger.outbox import letters
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.binding import ReplyKind
 from turnkeeper.model.budget import BudgetLimits, Overdrawn, Resource
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
@@ -26,12 +27,14 @@ from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
+from turnkeeper.ports.channels import Channels
 from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.extractor import Extractor
-from turnkeeper.ports.runs import CANCEL, RunEnd
+from turnkeeper.ports.runs import CANCEL, ResumeTerms, RunEnd
+from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store
 from turnkeeper.settings import Settings
 from turnkeeper.steps.change_units import ChangeUnits
@@ -56,6 +59,8 @@ class World:
     agents: Agents
     extractor: Extractor
     packs: PackShelf
+    channels: Channels
+    senders: Mapping[ReplyKind, Sender]
     policy: Policy
     compiler: Compiler
     model: ChatModel | None
@@ -178,7 +183,11 @@ class Engine:
         except (TurnkeeperError, Overdrawn) as raised:
             failed = OverBudget(raised) if isinstance(raised, Overdrawn) else raised
             failure = RunError(
-                code=failed.code, message=failed.detail, stage=failed.stage or trace.step, retryable=failed.retryable
+                code=failed.code,
+                message=failed.detail,
+                stage=failed.stage or trace.step,
+                retryable=failed.retryable,
+                details=failed.details,
             )
             await self._end(live, draft, RunStatus.FAILED, failure)
         except Exception as error:
@@ -247,7 +256,13 @@ class Engine:
         explanation = replace(explain(draft, RunStatus.ABANDONED), at=now)
         new_id = RunId(self._world.clock.new_id("run"))
         with contextlib.suppress(LeaseLost):
-            await self._runs.hand_over(live.lease, at=now, new_run_id=new_id, explanation=explanation)
+            await self._runs.hand_over(
+                live.lease,
+                at=now,
+                new_run_id=new_id,
+                explanation=explanation,
+                resume=resume_terms(self._world.settings),
+            )
 
     async def _give_way(self, live: LiveRun, draft: TurnDraft, wish: StopWish) -> None:
         assert wish.by is not None, "a run gives way to another one"
@@ -344,7 +359,21 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
                 compiler=world.compiler,
             ),
         ),
-        ("hand_off", HandOff(world.agents, world.custodians, store.feed, store.wakes, rules, settings.state_bytes)),
+        (
+            "hand_off",
+            HandOff(
+                agents=world.agents,
+                custodians=world.custodians,
+                feed=store.feed,
+                wakes=store.wakes,
+                checkpoints=store.checkpoints,
+                effects=store.effects,
+                clock=world.clock,
+                rules=rules,
+                state_bytes=settings.state_bytes,
+                critic_retries=settings.critic_retries,
+            ),
+        ),
     )
 
 
@@ -370,7 +399,13 @@ def _deadline_of_draft(world: World, draft: TurnDraft) -> datetime:
     return draft.deadline or deadline_of(world, draft.run)
 
 
+def resume_terms(settings: Settings) -> ResumeTerms:
+    return ResumeTerms(takeovers=settings.resumes, long_run_seconds=settings.long_run_seconds)
+
+
 def deadline_of(world: World, run: Run) -> datetime:
+    if run.is_resumed:
+        return run.ends_by(world.settings.long_run_seconds)
     agent = world.agents.get(run.agent)
     seconds = agent.policy.run_seconds if agent and agent.policy.run_seconds else world.settings.run_seconds
     return (run.started_at or run.accepted_at) + timedelta(seconds=seconds)

@@ -1,7 +1,7 @@
 """Turnkeeper: the embedded face, and what every other face is given."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -18,16 +18,25 @@ from turnkeeper.errors import (
     StoreUnavailable,
     TurnkeeperError,
 )
+from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.bases import Bases
+from turnkeeper.keeping.bindings import Bindings
+from turnkeeper.keeping.channels import Channels
 from turnkeeper.keeping.continuing import checked_idle, continued
+from turnkeeper.keeping.deliveries import Deliveries
+from turnkeeper.keeping.invoking import Invoking
+from turnkeeper.keeping.limits import Limits
 from turnkeeper.keeping.packs import Packs
 from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
+from turnkeeper.ledger.checkpoints import checkpoint_document, effects_told
 from turnkeeper.ledger.feed import Feed, Frame
+from turnkeeper.ledger.outbox import Outbox, OutboxRules
 from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
@@ -43,11 +52,13 @@ from turnkeeper.model.session import Conversation, Custody, Session, SessionStat
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
+from turnkeeper.ports.critic import Critic
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.receive import Inbound, is_id, receive
+from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.upkeep.leases import LeaseRenewer
 from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
@@ -85,9 +96,9 @@ class Turnkeeper:
             settings, clock=clock, probe=probe, policy=policy, compiler=compiler
         )
         self._store, self._clock = self._world.store, self._world.clock
-        self._feed = Feed(self._store.feed)
+        self._feed = Feed(self._store.feed, page=settings.stream_frames)
         self._engine = Engine(self._world)
-        self._dispatch = Dispatch(self._world, self._engine, self._feed)
+        self._dispatch = Dispatch(self._world, self._engine, self._feed, has_letters=self._send_letters)
         self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
         self._renewer = LeaseRenewer(
             self._store.runs,
@@ -96,11 +107,26 @@ class Turnkeeper:
             renew_seconds=settings.renew_seconds,
             lease_seconds=settings.lease_seconds,
         )
+        self._outbox = Outbox(
+            self._store.outbox,
+            self._store.bindings,
+            self._world.senders,
+            self._clock,
+            self._world.node,
+            OutboxRules(
+                attempts=settings.outbox_attempts,
+                first_seconds=settings.outbox_first_seconds,
+                most_seconds=settings.outbox_most_seconds,
+                send_seconds=settings.outbox_send_seconds,
+            ),
+        )
         self._sweeper = Sweeper(
             Duty("due-runs", settings.sweep_seconds, self._dispatch.take_what_is_due),
             Duty("node-beat", settings.renew_seconds, lambda: self._store.nodes.beat(self._node())),
             Duty("audit-anchor", settings.anchor_seconds, lambda: self._store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
+            Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
+            Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
             Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
         )
         self.units = Units(
@@ -129,6 +155,44 @@ class Turnkeeper:
             settings,
             change_session=self.change_session,
             audit=self._audit_of_command,
+        )
+        self.limits = Limits(self._store.buckets, self._world.policy, self._clock, settings.streams)
+        self._invoking = Invoking(
+            channels=self._world.channels,
+            policy=self._world.policy,
+            packs=self._world.packs,
+            settings=settings,
+            refused=self.refused,
+            accept=self.accept,
+            refuse_sooner=self._refuse_sooner,
+        )
+        shelf = ArtifactShelf(self._store.artifacts, self._clock, settings.artifact_bytes)
+        self.artifacts = Artifacts(self._store.artifacts, shelf, audit=self._audit_of_command)
+        self.bindings = Bindings(
+            self._store.bindings,
+            self._world.channels,
+            self._clock,
+            settings,
+            session_of=self.session,
+            audit=self._audit_of_command,
+        )
+        self.channels: Channels[Ticket] = Channels(
+            self._world.channels,
+            self._store,
+            self.artifacts,
+            self._world.policy,
+            self._clock,
+            settings,
+            session_of=self.session,
+            accept=self.accept,
+            refused=self.refused,
+        )
+        self.deliveries = Deliveries(
+            self._store.outbox,
+            self._clock,
+            session_of=self.session,
+            audit=self._audit_of_command,
+            hurry=self._send_letters,
         )
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
@@ -187,6 +251,7 @@ class Turnkeeper:
         self._closed, self._accepting = True, False
         await self._dispatch.close(self.settings.grace_seconds if grace_seconds is None else grace_seconds)
         await self._sweeper.stop()
+        await self._outbox.close(self.settings.grace_seconds if grace_seconds is None else grace_seconds)
         await self._renewer.stop()
         try:
             await self._store.audit.anchor(at=self._clock.now())
@@ -217,11 +282,13 @@ class Turnkeeper:
         retry_safe: bool = False,
         run_seconds: float | None = None,
         pack: str | None = None,
+        critic: Critic | None = None,
     ) -> Callable[[F], F]:
         """Register a function as an agent: async or sync, returning its answer or yielding it piece by piece.
 
         `retry_safe` says that an answer may be tried again when the node died in the middle of it. `pack` is what
-        its sessions are pinned to, unless the first message asks for another one.
+        its sessions are pinned to, unless the first message asks for another one. `critic` judges its turns: it has
+        `verify`, `score` or both, see `turnkeeper.ports.critic`.
         """
         if not is_id(name):
             raise ValueError(f"an agent needs a simple name, not {name!r}")
@@ -231,6 +298,7 @@ class Turnkeeper:
             retry_safe=retry_safe,
             run_seconds=run_seconds,
             pack=pack,
+            critic=critic,
         )
 
         def register(function: F) -> F:
@@ -238,6 +306,15 @@ class Turnkeeper:
             return function
 
         return register
+
+    @property
+    def critic(self) -> Critic | None:
+        """Who judges the turns of every agent that brings no critic of its own."""
+        return self._registry.critic
+
+    @critic.setter
+    def critic(self, critic: Critic | None) -> None:
+        self._registry.critic = critic
 
     def add_agent(self, agent: Agent) -> None:
         """Register an agent of one's own making; see `turnkeeper.ports.agent`."""
@@ -307,13 +384,29 @@ class Turnkeeper:
         )
         return await self.accept(inbound, principal)
 
-    async def accept(self, inbound: Inbound, principal: Principal, *, verb: str | None = None) -> Ticket:
-        """Take in what a face has written down. What is refused is audited under its verb."""
+    async def invoke(
+        self, document: Any, *, principal: Principal = LOCAL, signals: Mapping[str, Any] | None = None
+    ) -> Ticket:
+        """Send a full envelope (see the schema `envelope`) and return as soon as it is durable.
+
+        `signals` are what the channel knows beyond the words; they win over those in the envelope.
+        """
+        return await self._invoking(document, principal, signals=signals)
+
+    async def accept(
+        self,
+        inbound: Inbound,
+        principal: Principal,
+        *,
+        verb: str | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Ticket:
+        """Take in what a face has written down. What is refused is audited under its verb, and `about` what it was."""
         verb = verb or ("chat" if inbound.command is None else inbound.command.value)
         try:
             taken = await self._take_in(inbound, principal)
         except TurnkeeperError as error:
-            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id)
+            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id, **(about or {}))
             raise
         if taken.created:
             run = taken.accepted.run
@@ -606,7 +699,28 @@ class Turnkeeper:
         """A run and why it came out as it did. While it is open, or when that was dropped, as its feed tells it."""
         return await self._outcomes.explained(await self.run(run_id, principal=principal))
 
+    async def checkpoints(self, run_id: str, *, principal: Principal = LOCAL) -> list[dict[str, Any]]:
+        """Where a long or waiting run stood, oldest first, as documents of `schemas/session-checkpoint.json`."""
+        run = await self.run(run_id, principal=principal)
+        kept = await self._store.checkpoints.list(run.tenant, run.id)
+        if not kept:
+            return []
+        session = await self._store.sessions.get(run.tenant, run.session_id)
+        effects = await self._store.effects.list(run.tenant, run.first_attempt)
+        kept_for = timedelta(seconds=self.settings.checkpoint_seconds)
+        return [checkpoint_document(each, run, session, effects, kept_for=kept_for) for each in kept]
+
+    async def effects(self, run_id: str, *, principal: Principal = LOCAL) -> Sequence[Effect]:
+        """What a run, or the one that it tries again, did to the world by `turn.once`."""
+        run = await self.run(run_id, principal=principal)
+        return effects_told(await self._store.effects.list(run.tenant, run.first_attempt), run)
+
     # --- the house
+
+    async def forget_checkpoints(self) -> int:
+        """Drop checkpoints and effects of sessions that have long been over; done each hour, on every node."""
+        before = self._clock.now() - timedelta(seconds=self.settings.checkpoint_seconds)
+        return await self._store.checkpoints.forget(before=before)
 
     async def expire_idle_sessions(self) -> int:
         """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""
@@ -618,13 +732,19 @@ class Turnkeeper:
         return await verify_audit(self._store.audit, None if tenant is None else TenantId(tenant))
 
     async def refused(
-        self, error: TurnkeeperError, *, principal: Principal | None, verb: str, trace_id: str | None = None
+        self,
+        error: TurnkeeperError,
+        *,
+        principal: Principal | None,
+        verb: str,
+        trace_id: str | None = None,
+        **about: Any,
     ) -> None:
-        """Record once that something was refused. When the store is gone, count what is missing."""
+        """Record once that something was refused, and `about` what. When the store is gone, count what is missing."""
         if error.audited:
             return
         error.audited = True
-        facts: dict[str, Any] = {"trace_id": trace_id, "stage": error.stage}
+        facts: dict[str, Any] = {"trace_id": trace_id, "stage": error.stage, **about}
         if principal is not None:
             facts |= {"user": principal.user, "role": principal.role.value}
         tenant = principal.tenant if principal else HOUSE
@@ -689,6 +809,9 @@ class Turnkeeper:
             error.stage = error.stage or stage
             raise
 
+    async def _refuse_sooner(self, inbound: Inbound, principal: Principal) -> None:
+        await self._engine.take_in.refuse_sooner(self._envelope(inbound, principal))
+
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
 
@@ -714,6 +837,9 @@ class Turnkeeper:
             if self._accepting:
                 raise
             raise ShuttingDown from None
+
+    def _send_letters(self) -> None:
+        self._sweeper.hurry("outbox")
 
     def _woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
         self._feed.woken(tenant, subject)

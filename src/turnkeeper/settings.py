@@ -40,6 +40,8 @@ class Settings:
     lease_seconds: float = 15.0
     renew_seconds: float = 5.0
     run_seconds: float = 60.0
+    long_run_seconds: float = 14_400.0
+    resumes: int = 3
     queue_seconds: float = 300.0
     answer_seconds: float = 86_400.0
     stop_seconds: float = 2.0
@@ -47,6 +49,7 @@ class Settings:
     grace_seconds: float = 10.0
     idle_seconds: int = 86_400
     request_seconds: float = 7 * 86_400.0
+    checkpoint_seconds: float = 7 * 86_400.0
     anchor_seconds: float = 60.0
     expiry_seconds: float = 60.0
 
@@ -64,7 +67,9 @@ class Settings:
     delta_seconds: float = 0.05
     delta_bytes: int = 2_048
     heartbeat_seconds: float = 15.0
+    stream_frames: int = 256
     sync_agent_threads: int = 64
+    critic_retries: int = 2
 
     session_units: int = 200
     explanations: int = 200
@@ -86,6 +91,15 @@ class Settings:
 
     reset_reply: str = "We start afresh."
     pack_bytes: int = 1_048_576
+
+    artifact_bytes: int = 20_971_520
+    channel_bytes: int = 31_457_280
+    smtp_url: str | None = field(default=None, repr=False)
+    mail_from: str | None = None
+    outbox_attempts: int = 8
+    outbox_first_seconds: float = 5.0
+    outbox_most_seconds: float = 3_600.0
+    outbox_send_seconds: float = 30.0
 
     model_url: str | None = field(default=None, repr=False)
     model_key: str | None = field(default=None, repr=False)
@@ -112,6 +126,10 @@ class Settings:
             raise ValueError("model_url and model_name come together: where the model is, and which one to ask for")
         if self.model_key is not None and not (self.model_key.isascii() and self.model_key.isprintable()):
             raise ValueError("model_key holds a character that is not printable ASCII, which no header can carry")
+        if bool(self.smtp_url) != bool(self.mail_from):
+            raise ValueError("smtp_url and mail_from come together: where mail is handed in, and whom it is from")
+        if self.outbox_attempts < 1 or self.outbox_send_seconds <= 0:
+            raise ValueError("outbox_attempts is at least 1, and outbox_send_seconds more than nothing")
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:

@@ -45,7 +45,7 @@ ROOMS: dict[str, set[str]] = {
     "wiring": {"settings", "stores", "agents"} | INNER,
     "keeper": {"wiring", "settings", "dispatch", "keeping"} | INNER,
     "keeping": {"settings"} | INNER,
-    "turnkeeper": {"keeper", "settings"} | BASE,
+    "turnkeeper": {"keeper", "settings", "agents"} | BASE,
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,
     "client": GIVEN_TO_FACES,

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from turnkeeper.agents.threads import AgentThreads
 from turnkeeper.model.ids import AgentId
+from turnkeeper.model.verdict import Verdict
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn
 
 AgentFunction = Callable[[AgentTurn], Any]
@@ -22,7 +23,7 @@ class FunctionAgent:
         self._threads = threads
         called = function if inspect.isroutine(function) else type(function).__call__
         if inspect.isasyncgenfunction(called):
-            self._answer: Callable[[AgentTurn], AsyncGenerator[str, None]] = function
+            self._answer: Callable[[AgentTurn], AsyncGenerator[str | Verdict, None]] = function
         elif inspect.iscoroutinefunction(called):
             self._answer = self._result_of_coroutine
         elif inspect.isgeneratorfunction(called):
@@ -30,26 +31,26 @@ class FunctionAgent:
         else:
             self._answer = self._result_of_function
 
-    def answer(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
+    def answer(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
         return self._answer(turn)
 
-    async def _result_of_coroutine(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
-        result = await cast("Awaitable[str | None]", self._function(turn))
+    async def _result_of_coroutine(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
+        result = await cast("Awaitable[str | Verdict | None]", self._function(turn))
         if result is not None:
             yield result
 
-    async def _result_of_function(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
+    async def _result_of_function(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
         result = await self._threads.run(lambda: self._function(turn))
         if inspect.isawaitable(result):
             result = await result
         if result is not None:
             yield result
 
-    async def _pieces_of_generator(self, turn: AgentTurn) -> AsyncGenerator[str, None]:
-        generator: Generator[str, None, None] = self._function(turn)
+    async def _pieces_of_generator(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
+        generator: Generator[str | Verdict, None, None] = self._function(turn)
         try:
             while (piece := await self._threads.run(lambda: next(generator, _DONE))) is not _DONE:
-                yield cast("str", piece)
+                yield cast("str | Verdict", piece)
         finally:
             # While the thread is still inside it, the generator cannot be closed; it is left to end by itself.
             if inspect.getgeneratorstate(generator) != inspect.GEN_RUNNING:

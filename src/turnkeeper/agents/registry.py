@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from turnkeeper.model.ids import AgentId
 from turnkeeper.ports.agent import Agent
+from turnkeeper.ports.critic import Critic
 from turnkeeper.ports.runs import AgentTerms
 
 
@@ -11,6 +12,7 @@ class AgentRegistry:
     def __init__(self) -> None:
         self._agents: dict[AgentId, Agent] = {}
         self._terms: dict[AgentId, AgentTerms] = {}
+        self.critic: Critic | None = None
 
     def add(self, agent: Agent) -> None:
         if agent.id in self._agents:

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.feed import FeedEntry, FeedType
@@ -15,14 +16,28 @@ LOOK_EVERY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Pieces of output that are gone and were not on this stream."""
+
+    count: int
+    first_seq: int
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One entry on its way to a reader. `prev` is the number before it on this stream, so that a gap shows."""
+    """One entry on its way to a reader. `prev` is the number before it on this stream, so that a gap shows.
+
+    `truncated` says that something was dropped just before it, or, of the end of a run, anywhere in it.
+    """
 
     no: int
     prev: int
     type: FeedType
     run_id: RunId | None
+    at: datetime
     truncated: bool = False
+    dropped: Dropped | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -53,8 +68,8 @@ class Feed:
     has not read are gone it is given their snapshot, marked as truncated, and always the end of the run.
     """
 
-    def __init__(self, store: FeedStore) -> None:
-        self._store = store
+    def __init__(self, store: FeedStore, *, page: int = PAGE) -> None:
+        self._store, self._page = store, max(1, page)
         self._waiting: dict[tuple[TenantId, Subject], list[Hint]] = {}
 
     def woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
@@ -85,16 +100,22 @@ class Feed:
 
         With `until` it ends there, also when the end of the run lies before `after`.
         """
-        prev = after
+        prev, torn = after, set[RunId | None]()
         with self.listening(tenant, subject) as happened:
             while until is None or after < until:
                 happened.clear()
-                entries = await self._store.read(tenant, subject, after=after, limit=PAGE)
+                entries = await self._store.read(tenant, subject, after=after, limit=self._page)
                 for entry in entries:
                     after = entry.no
                     if run_id is not None and entry.run_id != run_id:
                         continue
-                    yield frame_of(entry, prev)
+                    frame = frame_of(entry, prev)
+                    if frame.truncated:
+                        torn.add(entry.run_id)
+                    if entry.type.ends_a_run and entry.run_id in torn:
+                        torn.discard(entry.run_id)
+                        frame = replace(frame, truncated=True)
+                    yield frame
                     prev = entry.no
                     if run_id is not None and entry.type.ends_a_run:
                         return
@@ -105,10 +126,13 @@ class Feed:
 def frame_of(entry: FeedEntry, prev: int) -> Frame:
     """What is left out is said: the numbers of deltas that are gone and were not on this stream."""
     if entry.type is FeedType.OUTPUT_SNAPSHOT:
-        dropped = entry.no - prev
+        first, last = prev + 1, entry.no
     else:
         first, last = entry.data.get("deltas", (1, 0))
-        dropped = last - max(prev, first - 1)
-    truncated = dropped > 0
-    data = {**entry.data, "dropped": dropped} if truncated else entry.data
-    return Frame(no=entry.no, prev=prev, type=entry.type, run_id=entry.run_id, truncated=truncated, data=data)
+        first = max(prev + 1, first)
+    count = last - first + 1
+    plain = Frame(no=entry.no, prev=prev, type=entry.type, run_id=entry.run_id, at=entry.at, data=entry.data)
+    if count <= 0:
+        return plain
+    dropped = Dropped(count=count, first_seq=first, last_seq=last)
+    return replace(plain, truncated=True, dropped=dropped, data={**entry.data, "dropped": count})

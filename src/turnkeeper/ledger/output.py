@@ -18,15 +18,26 @@ class OutputRules:
 class Output:
     """Pieces wait until there are enough of them or the oldest has waited long enough; then they go out as one delta.
 
-    An answer that is complete before that is never written twice: it goes with the commit alone.
+    An answer that is complete before that is never written twice: it goes with the commit alone. `said` is what an
+    earlier walk through the agent has said. While it is `held`, nothing goes out before the commit.
     """
 
-    def __init__(self, feed: FeedStore, wakes: Wakes, lease: Lease, rules: OutputRules) -> None:
+    def __init__(
+        self,
+        feed: FeedStore,
+        wakes: Wakes,
+        lease: Lease,
+        rules: OutputRules,
+        *,
+        said: str = "",
+        held: bool = False,
+    ) -> None:
         self._feed, self._wakes, self._lease, self._rules = feed, wakes, lease, rules
-        self._pieces: list[str] = []
+        self._held = held
+        self._pieces: list[str] = [said] if said else []
         self._unsent: list[str] = []
         self._unsent_chars = 0
-        self._chars = 0
+        self._chars = len(said)
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
 
@@ -34,22 +45,35 @@ class Output:
         if not piece:
             return
         self._pieces.append(piece)
-        self._unsent.append(piece)
-        self._unsent_chars += len(piece)
         self._chars += len(piece)
         if self._chars > self._rules.most_chars:
             raise AgentFailed(f"The agent said more than {self._rules.most_chars} characters in one turn.")
+        if self._held:
+            return
+        self._unsent.append(piece)
+        self._unsent_chars += len(piece)
         if self._unsent_chars >= self._rules.delta_bytes:
             await self._send_now()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._rules.delta_seconds, self._send_soon)
+
+    @property
+    def text(self) -> str:
+        """What has been said by now, whether it has gone out or not."""
+        return "".join(self._pieces)
+
+    def restart(self) -> None:
+        """What was said was not good enough, and nobody has seen it: forget it."""
+        assert self._held, "what has gone out cannot be taken back"
+        self._pieces.clear()
+        self._chars = 0
 
     async def finished(self) -> str:
         """All of the text, once nothing of it is on its way any more."""
         self._stop_timer()
         if self._sending is not None:
             await asyncio.shield(self._sending)
-        return "".join(self._pieces)
+        return self.text
 
     async def stop(self) -> None:
         """Send nothing more, and leave nothing on its way: a delta may not come after the end of its run."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from turnkeeper.model.checkpoint import Ask
+from turnkeeper.model.checkpoint import Ask, AskKind
 from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class Suspended(BaseException):
     """Unwinds an agent that asked something; not an Exception, so that no agent swallows it by accident."""
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, kind: AskKind = AskKind.INPUT) -> None:
         super().__init__(question)
-        self.question = question
+        self.question, self.kind = question, kind
 
 
 class Answer(str):
@@ -194,7 +194,10 @@ class Agent(Protocol):
 
 
 class Agents(Protocol):
-    """The agents that are registered in this process."""
+    """The agents that are registered in this process, and the critic of those that bring none of their own."""
+
+    @property
+    def critic(self) -> "Critic | None": ...
 
     def get(self, agent: AgentId) -> Agent | None: ...
 

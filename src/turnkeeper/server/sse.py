@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -12,7 +13,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from turnkeeper.errors import RunNotFound, StoreUnavailable
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.ledger.feed import Frame
+from turnkeeper.ledger.feed import Dropped, Frame
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.principal import Principal
 from turnkeeper.server.closing import Closing
@@ -56,9 +57,10 @@ class Stream:
     async def _events(self) -> AsyncIterator[ServerSentEvent]:
         last = 0
         try:
-            async for frame in self.closing.until(self.frames):
-                yield await self._event_of(frame)
-                last = frame.no
+            with self.keeper.limits.stream(self.principal.tenant):
+                async for frame in self.closing.until(self.frames):
+                    yield await self._event_of(frame)
+                    last = frame.no
         except StoreUnavailable as error:
             # Without an id, so that the reader resumes behind the last frame that it was given.
             said = {"error": {"code": error.code, "message": error.detail, "retryable": error.retryable}}
@@ -72,7 +74,9 @@ class Stream:
             frame.type.value,
             run_id=frame.run_id,
             trace_id=await self._trace_of(frame.run_id),
+            at=frame.at,
             truncated=frame.truncated,
+            dropped=frame.dropped,
             data=data,
         )
         if frame.run_id is not None and frame.type.ends_a_run:
@@ -97,7 +101,9 @@ class Stream:
         *,
         run_id: str | None = None,
         trace_id: str | None = None,
+        at: datetime | None = None,
         truncated: bool = False,
+        dropped: Dropped | None = None,
         data: Mapping[str, Any],
     ) -> str:
         # JSON without a raw line break in it: CR, LF and NEL end a line of an event stream, so they are escaped.
@@ -109,7 +115,9 @@ class Stream:
                 "run_id": run_id,
                 "session_id": self.session_id,
                 "trace_id": trace_id,
+                "ts": None if at is None else at.isoformat().replace("+00:00", "Z"),
                 "truncated": truncated,
+                "dropped": msgspec.to_builtins(dropped),
                 "data": msgspec.to_builtins(data),
             },
             ensure_ascii=True,

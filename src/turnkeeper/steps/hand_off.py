@@ -1,4 +1,4 @@
-"""Hand the turn to its agent and stage what it says."""
+"""Hand the turn to its agent, have it judged, and stage what it says."""
 
 import json
 from collections.abc import Mapping
@@ -6,16 +6,24 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from turnkeeper.errors import AgentFailed, AgentNotFound, StateTooLarge
+from turnkeeper.errors import AgentFailed, AgentNotFound, AnswerRejected, StateTooLarge
+from turnkeeper.ledger.effects import RunEffects
 from turnkeeper.ledger.output import Output, OutputRules
 from turnkeeper.model.checkpoint import Ask, Checkpoint
+from turnkeeper.model.feed import FeedType
 from turnkeeper.model.plain_text import is_plain_text, says_plain_text
 from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.agent import Agents, AgentTurn, Suspended
+from turnkeeper.model.verdict import Judgement, Verdict
+from turnkeeper.ports.agent import Agent, Agents, AgentTurn, Suspended
+from turnkeeper.ports.checkpoints import CheckpointStore
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.critic import Critic, Scorer, Verifier
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.effects import EffectLedger, Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.steps.draft import TurnDraft
+from turnkeeper.steps.judging import Judging
 from turnkeeper.steps.receive import json_size
 
 
@@ -27,14 +35,18 @@ class RunSuspended(Exception):
         self.checkpoint = checkpoint
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HandOff:
     agents: Agents
     custodians: Mapping[Custody, Custodian]
     feed: FeedStore
     wakes: Wakes
+    checkpoints: CheckpointStore
+    effects: EffectLedger
+    clock: Clock
     rules: OutputRules
     state_bytes: int
+    critic_retries: int
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         if draft.answer is not None:
@@ -42,29 +54,24 @@ class HandOff:
         agent = self.agents.get(draft.run.agent)
         if agent is None:
             raise AgentNotFound(draft.run.agent, sorted(self.agents.all()))
-        state = dict(draft.state)
-        memory = self.custodians[draft.run.custody].memory(draft.opened)
-        turn = AgentTurn(
-            draft.materialized, draft.run.input.events, state, draft.asks, memory=memory, notes=draft.trace.notes
-        )
-        output = Output(self.feed, self.wakes, draft.lease, self.rules)
+        await self._tell_of_warnings(draft)
+        critic = agent.policy.critic or self.agents.critic
+        said = draft.resumed.said if draft.resumed else ""
+        held = isinstance(critic, Scorer)
+        output = Output(self.feed, self.wakes, draft.lease, self.rules, said=said, held=held)
+        judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, lambda: output.text)
         try:
-            async with aclosing(agent.answer(turn)) as pieces:
-                async for piece in pieces:
-                    _check_piece(piece)
-                    # What comes before an answered question was said in an earlier walk through the agent.
-                    if turn.answered == len(draft.asks):
-                        await output.add(piece)
+            turn = await self._answered(draft, agent, critic, judging, output)
             if draft.afterword is not None:
                 await output.add(f"\n\n{draft.afterword}")
         except Suspended as asked:
             _check_piece(asked.question)
-            text = await output.finished()
-            raise RunSuspended(_checkpoint(draft, Ask(said=text, question=asked.question))) from None
+            ask = Ask(said=await output.finished(), question=asked.question, kind=asked.kind)
+            raise RunSuspended(judging.checkpoint(asks=(*draft.asks, ask))) from None
         finally:
             await output.stop()
         text = await output.finished()
-        state = self._checked(state)
+        state = self._checked(turn.state)
         if not all(says_plain_text(unit) for unit in turn.staged_units):
             raise AgentFailed("The agent remembered a NUL character or half of a surrogate pair.")
         return replace(
@@ -75,6 +82,68 @@ class HandOff:
             unit_changes=UnitChanges(forgotten=tuple(dict.fromkeys(turn.forgotten_units))),
         )
 
+    async def _answered(
+        self, draft: TurnDraft, agent: Agent, critic: Critic | None, judging: Judging, output: Output
+    ) -> AgentTurn:
+        """The turn once its agent has answered it and its critic, if it has one, has let the answer pass."""
+        effects = RunEffects(
+            self.effects,
+            self.wakes,
+            self.clock,
+            draft.lease,
+            draft.run.first_attempt,
+            draft.materialized.budget,
+            most_bytes=self.state_bytes,
+        )
+        turn = self._turn(draft, effects)
+        if isinstance(critic, Verifier):
+            verifier = critic
+            await judging.ask(lambda: verifier.verify(turn), turn)
+        if not isinstance(critic, Scorer):
+            await self._speak(draft, agent, turn, judging, output)
+            return turn
+        for _ in range(self.critic_retries + 1):
+            await self._speak(draft, agent, turn, judging, output)
+            verdict = await judging.ask(_scoring(critic, turn, output), turn)
+            if verdict.value in (Judgement.ACCEPT, Judgement.ESCALATE):
+                return turn
+            if not judging.catches_up:
+                output.restart()
+            turn = self._turn(draft, effects, answered=turn.answered)
+        raise AnswerRejected(verdict.reasons)
+
+    async def _speak(self, draft: TurnDraft, agent: Agent, turn: AgentTurn, judging: Judging, output: Output) -> None:
+        async with aclosing(agent.answer(turn)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Verdict):
+                    await judging.take(piece, turn)
+                    continue
+                _check_piece(piece)
+                # What comes before an answered question or a known verdict was said in an earlier walk.
+                if turn.answered == len(draft.asks) and not judging.catches_up:
+                    await output.add(piece)
+
+    def _turn(self, draft: TurnDraft, effects: Effects, answered: int = 0) -> AgentTurn:
+        return AgentTurn(
+            draft.materialized,
+            draft.run.input.events,
+            dict(draft.state),
+            draft.asks,
+            memory=self.custodians[draft.run.custody].memory(draft.opened),
+            notes=draft.trace.notes,
+            effects=effects,
+            answered=answered,
+        )
+
+    async def _tell_of_warnings(self, draft: TurnDraft) -> None:
+        """What was odd about the input is told once, before the agent begins."""
+        if draft.resumed is not None:
+            return
+        for event in draft.run.input.events:
+            for warning in event.warnings:
+                told = {"code": warning.code, "severity": warning.severity.value}
+                await self.feed.append(draft.lease, FeedType.EVENT_WARNING, told, at=self.clock.now())
+
     async def _say(self, draft: TurnDraft, text: str) -> TurnDraft:
         """What is to be said was settled before: no agent is asked."""
         output = Output(self.feed, self.wakes, draft.lease, self.rules)
@@ -84,24 +153,19 @@ class HandOff:
         finally:
             await output.stop()
 
-    def _checked(self, state: dict[str, Any]) -> dict[str, Any]:
+    def _checked(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The state as it is kept: plain JSON, whatever kind of text or number the agent put there."""
         size = json_size(state)
         if size is None:
             raise AgentFailed("The agent put something into turn.state that is not JSON. Keep plain values there.")
         if size > self.state_bytes:
             raise StateTooLarge(size, self.state_bytes)
-        plain: dict[str, Any] = json.loads(json.dumps(state)) if state else state
+        plain: dict[str, Any] = json.loads(json.dumps(state)) if state else {}
         return plain
 
 
-def _checkpoint(draft: TurnDraft, ask: Ask) -> Checkpoint:
-    """What the run has understood goes with its question; what its pack says can be read again."""
-    view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
-    asks, revision = (*draft.asks, ask), draft.opened.session.revision
-    if draft.resumed is not None:
-        return replace(draft.resumed, asks=asks)
-    return Checkpoint(asks=asks, intent=view, dialogue=draft.dialogue, revision=revision)
+def _scoring(critic: Scorer, turn: AgentTurn, output: Output) -> Any:
+    return lambda: critic.score(turn, output.text)
 
 
 def _check_piece(piece: object) -> None:

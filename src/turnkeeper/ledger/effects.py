@@ -1,0 +1,152 @@
+"""Doing something to the world at most once in a run."""
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from turnkeeper.errors import AgentFailed, EffectUnknown
+from turnkeeper.model.budget import Budget, Overdrawn, Resource
+from turnkeeper.model.effect import Effect, EffectStatus
+from turnkeeper.model.ids import RunId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.plain_text import is_plain_text
+from turnkeeper.ports.agent import Suspended
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.effects import EffectLedger
+from turnkeeper.ports.feed import Wakes
+
+MOST_KEY_CHARS = 200
+
+T = TypeVar("T")
+
+
+class RunEffects:
+    """The effects of one run. One key at a time: a second call of the same key waits for the first, and finds it done.
+
+    Agents that are not async call it from their own threads; what is written is written in the event loop.
+    """
+
+    def __init__(
+        self,
+        ledger: EffectLedger,
+        wakes: Wakes,
+        clock: Clock,
+        lease: Lease,
+        first_run: RunId,
+        budget: Budget,
+        *,
+        most_bytes: int,
+    ) -> None:
+        self._ledger, self._wakes, self._clock = ledger, wakes, clock
+        self._lease, self._first_run, self._budget = lease, first_run, budget
+        self._most_bytes = most_bytes
+        self._loop = asyncio.get_running_loop()
+        self._turns: dict[str, asyncio.Lock] = {}
+
+    def key_of(self, key: str) -> str:
+        return f"{self._first_run}:{_checked(key)}"
+
+    def once(self, key: str, function: Callable[[], Any], *, repeatable: bool) -> Any:
+        key = _checked(key)
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._in_thread(key, function, repeatable)
+        return self._in_loop(key, function, repeatable)
+
+    async def _in_loop(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+        turn = self._turn_of(key)
+        await turn.acquire()
+        try:
+            effect = await self._begin(key, repeatable)
+            if effect.status is EffectStatus.DONE:
+                return effect.result
+            try:
+                result = function()
+                if inspect.isawaitable(result):
+                    result = await result
+            except (Exception, Suspended):
+                await self._finish(key, EffectStatus.FAILED)
+                raise
+            return await self._keep(key, result)
+        finally:
+            turn.release()
+
+    def _in_thread(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+        turn = self._turn_of(key)
+        self._from_thread(turn.acquire())
+        try:
+            effect = self._from_thread(self._begin(key, repeatable))
+            if effect.status is EffectStatus.DONE:
+                return effect.result
+            try:
+                result = function()
+                if inspect.iscoroutine(result):
+                    result = self._from_thread(result)
+            except (Exception, Suspended):
+                self._from_thread(self._finish(key, EffectStatus.FAILED))
+                raise
+            return self._from_thread(self._keep(key, result))
+        finally:
+            self._loop.call_soon_threadsafe(turn.release)
+
+    def _from_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def _turn_of(self, key: str) -> asyncio.Lock:
+        return self._turns.setdefault(key, asyncio.Lock())
+
+    async def _begin(self, key: str, repeatable: bool) -> Effect:
+        """The effect, now started or done before. Raises EffectUnknown or Overdrawn."""
+        effect = await self._ledger.begin(
+            self._lease, self._first_run, key, at=self._clock.now(), repeatable=repeatable
+        )
+        self._tell()
+        if effect.status is EffectStatus.UNKNOWN:
+            raise EffectUnknown(key)
+        if effect.status is EffectStatus.STARTED:
+            try:
+                self._budget.debit(Resource.TOOL_CALLS)
+            except Overdrawn:
+                await self._finish(key, EffectStatus.FAILED)
+                raise
+        return effect
+
+    async def _keep(self, key: str, result: Any) -> Any:
+        """It has happened. What it gave is kept, and handed on as it will be found again."""
+        text = _json(result)
+        fits = text is not None and len(text.encode()) <= self._most_bytes
+        plain = json.loads(text) if text is not None and fits else None
+        await self._finish(key, EffectStatus.DONE, plain)
+        if not fits:
+            raise AgentFailed(
+                f"What the effect {key!r} gave is not JSON, or more than {self._most_bytes} bytes. It was done; return "
+                "less from it."
+            )
+        return plain
+
+    async def _finish(self, key: str, status: EffectStatus, result: Any = None) -> None:
+        now = self._clock.now()
+        await self._ledger.finish(self._lease, self._first_run, key, at=now, status=status, result=result)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._wakes.tell(self._lease.tenant, self._lease.subject)
+
+
+def _checked(key: object) -> str:
+    if not isinstance(key, str) or not 0 < len(key) <= MOST_KEY_CHARS or not is_plain_text(key):
+        raise ValueError(f"the key of an effect is a text of at most {MOST_KEY_CHARS} characters")
+    return key
+
+
+def _json(result: Any) -> str | None:
+    """None when it is not JSON."""
+    try:
+        text = json.dumps(result, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return text

@@ -1,0 +1,113 @@
+"""What becomes of a verdict: it is told, in a long run kept before anything else is done, and then obeyed."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from turnkeeper.errors import AgentFailed, Escalated, VerifyRejected
+from turnkeeper.model.checkpoint import AskKind, Checkpoint
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.plain_text import is_plain_text
+from turnkeeper.model.verdict import Judgement, Verdict
+from turnkeeper.ports.agent import AgentTurn, Suspended
+from turnkeeper.ports.checkpoints import CheckpointStore
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.steps.draft import TurnDraft
+
+
+class Judging:
+    """The verdicts of one run in their order. Those of an earlier walk through the agent are found, not kept twice.
+
+    `said` tells what the agent has said by now.
+    """
+
+    def __init__(
+        self,
+        draft: TurnDraft,
+        feed: FeedStore,
+        checkpoints: CheckpointStore,
+        wakes: Wakes,
+        clock: Clock,
+        said: Callable[[], str],
+    ) -> None:
+        self._draft, self._feed, self._checkpoints = draft, feed, checkpoints
+        self._wakes, self._clock, self._said = wakes, clock, said
+        self._known = draft.resumed.verdicts if draft.resumed else ()
+        self._passed: list[Verdict] = []
+
+    @property
+    def passed(self) -> tuple[Verdict, ...]:
+        return tuple(self._passed)
+
+    @property
+    def catches_up(self) -> bool:
+        """Whether the agent has not yet come to where an earlier walk had got."""
+        return len(self._passed) < len(self._known)
+
+    async def ask(self, critic: Callable[[], Awaitable[Verdict]], turn: AgentTurn) -> Verdict:
+        """The verdict of a critic. What it judged in an earlier walk stands."""
+        verdict = self._known[len(self._passed)] if self.catches_up else await critic()
+        return await self.take(verdict, turn, of_critic=True)
+
+    async def take(self, verdict: Verdict, turn: AgentTurn, *, of_critic: bool = False) -> Verdict:
+        """Raises VerifyRejected, Escalated, or Suspended until a person has approved."""
+        if self.catches_up:
+            verdict = self._known[len(self._passed)]
+            self._passed.append(verdict)
+        else:
+            _check(verdict)
+            self._passed.append(verdict)
+            await self._keep(verdict, is_refused=of_critic and verdict.value in (Judgement.RETRY, Judgement.REPLAN))
+        if verdict.value is Judgement.REJECT:
+            raise VerifyRejected(verdict.kind, verdict.reasons)
+        if verdict.value is Judgement.ESCALATE:
+            self._wait_for_approval(verdict, turn)
+        return verdict
+
+    def checkpoint(self, **changes: object) -> Checkpoint:
+        """Where the run stands. What it has understood goes with it; what its pack says can be read again."""
+        draft = self._draft
+        used = dict(draft.materialized.budget.used)
+        if draft.resumed is not None:
+            return replace(draft.resumed, **{"verdicts": self.passed, "used": used, "said": "", **changes})  # type: ignore[arg-type]
+        view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
+        common = {
+            "verdicts": self.passed,
+            "used": used,
+            "intent": view,
+            "dialogue": draft.dialogue,
+            "revision": draft.opened.session.revision,
+        }
+        return Checkpoint(**{**common, **changes})  # type: ignore[arg-type]
+
+    async def _keep(self, verdict: Verdict, *, is_refused: bool) -> None:
+        draft, now = self._draft, self._clock.now()
+        draft.trace.note("verdict", {"phase": verdict.phase.value, "value": verdict.value.value, "kind": verdict.kind})
+        if draft.run.mode is Mode.LONG_RUNNING:
+            checkpoint = self.checkpoint(asks=draft.asks, said="" if is_refused else self._said())
+            await self._checkpoints.save(draft.lease, checkpoint, verdict, at=now)
+        else:
+            await self._feed.append(draft.lease, FeedType.CRITIC_VERDICT, verdict.told, at=now)
+        self._wakes.tell(draft.lease.tenant, draft.lease.subject)
+
+    def _wait_for_approval(self, verdict: Verdict, turn: AgentTurn) -> None:
+        if self._draft.run.mode is not Mode.LONG_RUNNING:
+            raise Escalated(verdict.kind, verdict.reasons)
+        while turn.answered < len(self._draft.asks):
+            ask = turn.next_answer()
+            if ask.kind is not AskKind.APPROVAL:
+                raise AgentFailed("The agent asked for something else than in its earlier walk. Ask in one order.")
+            if ask.approves is False:
+                raise Escalated(verdict.kind, verdict.reasons, denied=True)
+            if ask.approves is True:
+                return
+        question = "\n".join(verdict.reasons) or "May I go on?"
+        raise Suspended(question, AskKind.APPROVAL)
+
+
+def _check(verdict: object) -> None:
+    if not isinstance(verdict, Verdict):
+        raise AgentFailed(f"The critic judged with a {type(verdict).__name__}. Return a Verdict.")
+    if not all(is_plain_text(text) for text in (verdict.kind or "", verdict.step or "", *verdict.reasons)):
+        raise AgentFailed("A verdict holds a NUL character or half of a surrogate pair.")
