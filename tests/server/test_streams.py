@@ -30,7 +30,9 @@ def test_a_frame_has_exactly_the_promised_fields(ben: Api) -> None:
     events = ben.stream_chat("Hello")
 
     for event in events:
-        assert set(event.data) == {"seq", "prev", "type", "run_id", "session_id", "trace_id", "truncated", "data"}
+        assert set(event.data) == {
+            *("seq", "prev", "type", "run_id", "session_id", "trace_id", "ts", "truncated", "dropped", "data"),
+        }
         assert (event.id, event.type) == (str(event.data["seq"]), event.data["type"])
         assert len(event.data["trace_id"]) == 32
     assert events[0].data["data"]["created"] is True
