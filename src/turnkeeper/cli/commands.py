@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
+from turnkeeper.cli.flags import Server, Token, flag
+
 USAGE_FAULT = 2
 
 app = App(
@@ -23,6 +26,10 @@ packs = App(name="packs", help="Start, check, compare and push packs.")
 app.command(packs)
 units = App(name="units", help="Look at units in their text form.")
 app.command(units)
+app.command(channels)
+app.command(bindings)
+app.command(contacts)
+app.command(deliveries)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -33,11 +40,6 @@ def run(arguments: Sequence[str]) -> int:
         print(f"turnkeeper: {error}\nSee turnkeeper --help.", file=sys.stderr)
         return USAGE_FAULT
     return code if isinstance(code, int) else 0
-
-
-def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
-    variable = f"TURNKEEPER_{name.upper()}"
-    return Parameter(name=f"--{name}", help=help, env_var=variable, negative=(), show_default=False, metavar=shown)
 
 
 @app.command
@@ -134,10 +136,6 @@ def verify(
     from turnkeeper.cli.audit import verify
 
     return verify(database=database, tenant=tenant)
-
-
-Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
-Token = Annotated[str | None, flag("token", "The token that the server printed.")]
 
 
 @kbs.command(name="list")

@@ -156,6 +156,9 @@ WITH lease AS (
     UPDATE sessions s SET revision = s.revision + 1, turns = s.turns + 1, last_seq = :last_seq,
                           preferences = COALESCE(:preferences, s.preferences),
                           packs = CASE WHEN s.packs = '[]' THEN COALESCE(:packs, s.packs) ELSE s.packs END,
+                          classification = COALESCE(:classification, s.classification),
+                          idle_for_seconds = LEAST(s.idle_for_seconds, :most_idle_seconds),
+                          expires_by = COALESCE(:expires_by, s.expires_by),
                           dialogue = COALESCE(:dialogue, s.dialogue),
                           last_active_at = GREATEST(s.last_active_at, :now)
       FROM lease l
@@ -452,6 +455,9 @@ SELECT tenant, subject, holder FROM leases
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
                     packs = CASE WHEN packs = '[]' THEN COALESCE(:packs, packs) ELSE packs END,
+                    classification = COALESCE(:classification, classification),
+                    idle_for_seconds = LEAST(idle_for_seconds, :most_idle_seconds),
+                    expires_by = COALESCE(:expires_by, expires_by),
                     dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = GREATEST(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
@@ -919,7 +925,7 @@ VALUES (:tenant, :id, :session_id, :run_id, :binding, :channel, :data, :status, 
 SELECT * FROM outbox
  WHERE status IN ('pending', 'sending')
    AND ((status = 'pending' AND due_at <= :now) OR (status = 'sending' AND due_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint))
- ORDER BY due_at, id LIMIT :limit FOR UPDATE SKIP LOCKED;
+ ORDER BY due_at, tenant, id LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: claim_delivery
 -- While it is being sent, `due_at` is when the claim runs out, by the clock of the database.

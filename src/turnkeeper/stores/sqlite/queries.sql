@@ -208,6 +208,9 @@ SELECT tenant, subject, holder FROM leases
 UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last_seq,
                     preferences = COALESCE(:preferences, preferences),
                     packs = CASE WHEN packs = '[]' THEN COALESCE(:packs, packs) ELSE packs END,
+                    classification = COALESCE(:classification, classification),
+                    idle_for_seconds = min(idle_for_seconds, COALESCE(:most_idle_seconds, idle_for_seconds)),
+                    expires_by = COALESCE(:expires_by, expires_by),
                     dialogue = COALESCE(:dialogue, dialogue),
                     last_active_at = max(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
@@ -664,7 +667,7 @@ VALUES (:tenant, :id, :session_id, :run_id, :binding, :channel, :data, :status, 
 SELECT * FROM outbox
  WHERE status IN ('pending', 'sending')
    AND ((status = 'pending' AND due_at <= :now) OR (status = 'sending' AND due_at <= :clock))
- ORDER BY due_at, id LIMIT :limit;
+ ORDER BY due_at, tenant, id LIMIT :limit;
 
 -- name: claim_delivery
 -- While it is being sent, `due_at` is when the claim runs out, by the clock of the database.

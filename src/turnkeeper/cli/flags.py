@@ -1,0 +1,14 @@
+"""Flags that many commands have."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
+    variable = f"TURNKEEPER_{name.upper()}"
+    return Parameter(name=f"--{name}", help=help, env_var=variable, negative=(), show_default=False, metavar=shown)
+
+
+Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
+Token = Annotated[str | None, flag("token", "The token that the server printed.")]
