@@ -140,6 +140,7 @@ class Engine:
             world.clock,
             world.node,
             world.settings,
+            world.policy.bands,
         )
         self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
         self._commit = Commit(world.custodians, self._runs, world.clock)
@@ -338,7 +339,8 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     deadline = partial(_deadline_of_draft, world)
     reset = Reset(world.custodians, world.packs, settings.reset_reply)
     return (
-        ("open_session", OpenSession(world.custodians, world.packs, world.agents)),  # the lease first, then the load
+        # The lease first, then the load.
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands)),
         ("reset", reset),  # every trigger ends here
         (
             "hold_intent",
@@ -389,7 +391,7 @@ def spending(settings: Settings) -> Mapping[str, float]:
 def command_steps(world: World) -> tuple[tuple[str, Step], ...]:
     """What a command goes through: no agent is asked."""
     return (
-        ("open_session", OpenSession(world.custodians, world.packs, world.agents)),
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands)),
         ("reset", Reset(world.custodians, world.packs, world.settings.reset_reply)),
         ("change_units", ChangeUnits(world.custodians, world.store.units, world.extractor, world.clock)),
     )

@@ -353,7 +353,8 @@ class GrantMissing(TurnkeeperError):
     def __init__(self, intent: str, grants: Sequence[str]) -> None:
         super().__init__(
             f"{intent} needs {', '.join(grants)}, which the caller does not have. Ask the operator for it; nothing of "
-            "this turn was kept."
+            "this turn was kept.",
+            details=[{"message": "is missing", "grant": grant} for grant in sorted(grants)],
         )
 
 
@@ -478,7 +479,7 @@ class IntentUnknown(TurnkeeperError):
 
     def __init__(self, known: Sequence[str]) -> None:
         super().__init__(
-            f"input.intent names no intent of the pack. It has {', '.join(known)}; leave it empty to have it found out.",
+            f"input.intent names no intent of the pack. It has {', '.join(known)}; leave it empty to have it found.",
             details=[{"pointer": "/input/intent", "rule": "intent", "message": "is not in the pack"}],
         )
 
@@ -755,9 +756,7 @@ class RunEnded(TurnkeeperError):
         if run.error is not None:
             code, words, retryable = run.error.code, run.error.message, run.error.retryable
         details = run.error.details if run.error else ()
-        super().__init__(
-            words, details=details, run_id=run.id, session_id=run.session_id, run_status=run.status.value
-        )
+        super().__init__(words, details=details, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
         if run.superseded_by:
             self.facts["superseded_by"] = run.superseded_by
         if run.result and run.result.get("carried"):
@@ -899,7 +898,9 @@ class Escalated(TurnkeeperError):
 
     def __init__(self, kind: str | None, reasons: Sequence[str], *, denied: bool = False) -> None:
         said = " ".join(reasons) or "No reason was given."
-        done = "was denied" if denied else "needs the decision of a person; ask with mode long_running to be asked for it"
+        done = (
+            "was denied" if denied else "needs the decision of a person; ask with mode long_running to be asked for it"
+        )
         super().__init__(f"What this turn wants {done}. {said}", details=_judged(kind, reasons))
 
 

@@ -34,7 +34,7 @@ from turnkeeper.ledger.checkpoints import checkpoint_document, effects_told
 from turnkeeper.ledger.feed import Feed, Frame
 from turnkeeper.ledger.outbox import Outbox, OutboxRules
 from turnkeeper.ledger.outcomes import Outcomes
-from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
@@ -50,6 +50,7 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
+from turnkeeper.ports.channels import Channel
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.critic import Critic
@@ -57,6 +58,7 @@ from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
+from turnkeeper.steps.open_session import lifetime_of
 from turnkeeper.steps.receive import Inbound, is_id, receive
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.upkeep.leases import LeaseRenewer
@@ -153,6 +155,8 @@ class Turnkeeper:
             self.bases,
             self._clock,
             settings,
+            bands=self._world.policy.bands,
+            session_of=self.session,
             change_session=self.change_session,
             audit=self._audit_of_command,
         )
@@ -321,6 +325,10 @@ class Turnkeeper:
         if not is_id(agent.id):
             raise ValueError(f"an agent needs a simple name, not {agent.id!r}")
         self._registry.add(agent)
+
+    def add_channel(self, channel: Channel) -> None:
+        """Teach this turnkeeper a channel of one's own; see `turnkeeper.ports.channels`."""
+        self._world.channels.add(channel)
 
     # --- talking
 
@@ -639,6 +647,10 @@ class Turnkeeper:
         """`about` names what else the audit is to name."""
         envelope = self._command(command, principal, trace_id=trace_id)
         session = await self.session(session_id, principal=principal)
+        if change.idle_for_seconds is not None and change.lifetime is None:
+            # Nobody may let a session live for longer than the class of its data allows.
+            bands = self._world.policy.bands
+            change = replace(change, lifetime=await lifetime_of(session, session.packs, self._world.packs, bands))
         changed = await self._store.sessions.change(
             session.tenant,
             session.id,
@@ -754,6 +766,11 @@ class Turnkeeper:
             )
         except StoreUnavailable:
             self.unaudited += 1
+
+    async def audit_entries(self, tenant: str | None = None) -> AsyncIterator[AuditEntry]:
+        """Every entry of the audit, chain by chain in order; of one tenant or of all."""
+        async for entry in self._store.audit.entries(None if tenant is None else TenantId(tenant)):
+            yield entry
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when nothing can be written, ShuttingDown when this node is going away."""

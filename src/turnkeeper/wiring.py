@@ -13,10 +13,14 @@ from turnkeeper.agents.registry import AgentRegistry
 from turnkeeper.agents.symbolic.agent import SymbolicAgent
 from turnkeeper.agents.symbolic.builtin import gather_plugins
 from turnkeeper.agents.threads import AgentThreads
+from turnkeeper.channels.http_sender import HttpSender
+from turnkeeper.channels.registry import ChannelRegistry
+from turnkeeper.channels.smtp_sender import SmtpSender, server_of
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
 from turnkeeper.knowledge.extraction import RuleExtractor
+from turnkeeper.model.binding import ReplyKind
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.model.session import Custody
@@ -26,6 +30,7 @@ from turnkeeper.ports.agent import AgentPolicy
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.ports.tokenizer import EstimatingTokenizer
 from turnkeeper.scope.policy_file import read_policy
@@ -82,6 +87,16 @@ def policy_from(settings: Settings) -> Policy:
     return Policy(rate=rate) if settings.policy is None else read_policy(Path(settings.policy), rate=rate)
 
 
+def senders_from(settings: Settings, clock: Clock) -> Mapping[ReplyKind, Sender]:
+    """One for each way out. Half of the time is for reaching the other side, so that a slow one is told from none."""
+    seconds = settings.outbox_send_seconds / 2
+    server = None if settings.smtp_url is None else server_of(settings.smtp_url)
+    return {
+        ReplyKind.SMTP: SmtpSender(server=server, mail_from=settings.mail_from, seconds=seconds),
+        ReplyKind.HTTP: HttpSender(clock=clock, seconds=seconds),
+    }
+
+
 def wire(
     settings: Settings,
     *,
@@ -118,6 +133,8 @@ def wire(
         agents=registry,
         extractor=RuleExtractor(),
         packs=PackShelf(store.packs),
+        channels=ChannelRegistry(),
+        senders=senders_from(settings, clock),
         policy=policy or policy_from(settings),
         compiler=compiler or PlainCompiler(EstimatingTokenizer()),
         model=chat_model(settings, clock),

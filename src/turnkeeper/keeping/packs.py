@@ -19,9 +19,10 @@ from turnkeeper.errors import (
 )
 from turnkeeper.keeping.bases import Bases
 from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.band import Band
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import KnowledgeBaseId
-from turnkeeper.model.pack import Pack, PackOverride, PackSource, PushedPack, parse_ref
+from turnkeeper.model.pack import Classification, Pack, PackOverride, PackSource, PushedPack, parse_ref
 from turnkeeper.model.pack_config import PackConfig, config_keys, read_value
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SettingsChange
@@ -29,6 +30,7 @@ from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.settings import Settings
+from turnkeeper.steps.open_session import lifetime_of
 
 if TYPE_CHECKING:
     from turnkeeper.packs.faults import PackFault
@@ -55,11 +57,13 @@ class Packs:
         clock: Clock,
         settings: Settings,
         *,
+        bands: Mapping[Classification, Band],
+        session_of: Callable[..., Awaitable[Session]],
         change_session: Callable[..., Awaitable[Session]],
         audit: Callable[..., AuditFacts],
     ) -> None:
         self._store, self._shelf, self._bases, self._clock, self._settings = store, shelf, bases, clock, settings
-        self._change_session, self._audit = change_session, audit
+        self._session_of, self._change_session, self._audit, self._bands = session_of, change_session, audit, bands
 
     async def push(
         self,
@@ -184,9 +188,11 @@ class Packs:
     ) -> Session:
         """Pin a session to another pack or version, from its next turn on. Answers that the new one cannot hold go."""
         pin = (await self.get(ref, principal=principal)).pin
+        session = await self._session_of(session_id, principal=principal)
+        life = await lifetime_of(session, (pin,), self._shelf, self._bands)
         return await self._change_session(
             session_id,
-            SettingsChange(packs=(pin,)),
+            SettingsChange(packs=(pin,), lifetime=life),
             command=Command.REPIN,
             principal=principal,
             expected_version=expected_version,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from turnkeeper.model.pack import Classification
 
@@ -31,9 +32,29 @@ BANDS: Mapping[Classification, Band] = {
     Classification.RESTRICTED: Band(idle_seconds=HOUR, absolute_seconds=DAY, checkpoint_seconds=0),
 }
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifetime:
+    """What the class of its packs means for a session that begins with them, or is pinned to them."""
+
+    classification: Classification
+    most_idle_seconds: int
+    expires_by: datetime
+
+
+def lifetime(
+    created_at: datetime, classes: Iterable[Classification], bands: Mapping[Classification, Band]
+) -> Lifetime | None:
+    """None without packs: nothing is known that would shorten the life of the session."""
+    highest = max(classes, key=lambda each: _ORDER[each], default=None)
+    if highest is None:
+        return None
+    band = bands[highest]
+    return Lifetime(
+        classification=highest,
+        most_idle_seconds=band.idle_seconds,
+        expires_by=created_at + timedelta(seconds=band.absolute_seconds),
+    )
+
+
 _ORDER = {each: place for place, each in enumerate(Classification)}
-
-
-def highest(classes: Iterable[Classification]) -> Classification | None:
-    """The class that needs most care; None of none."""
-    return max(classes, key=lambda each: _ORDER[each], default=None)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -64,6 +64,18 @@ class Event:
     def given(self) -> dict[str, Any]:
         """The fields that say something; most Events are nothing but a text."""
         return {name: value for name, plain in _PLAIN.items() if (value := getattr(self, name)) != plain}
+
+    @property
+    def beyond_text(self) -> dict[str, Any]:
+        """What a message remembers of it beside its text, as plain values."""
+        given = {name: value for name, value in self.given.items() if name != "text"}
+        if self.attachments:
+            given["attachments"] = [asdict(each) for each in self.attachments]
+        if self.warnings:
+            given["warnings"] = [{**asdict(each), "severity": each.severity.value} for each in self.warnings]
+        if "type" in given:
+            given["type"] = self.type.value
+        return given
 
     @property
     def channel(self) -> Mapping[str, Any]:

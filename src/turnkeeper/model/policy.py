@@ -69,7 +69,3 @@ class Policy:
 
     def rate_of(self, tenant: TenantId) -> Rate:
         return self.tenant_rates.get(tenant, self.rate)
-
-    def band_of(self, classification: Classification | None) -> Band | None:
-        """None for a session without packs: nothing is known that would shorten its life."""
-        return None if classification is None else self.bands[classification]

@@ -16,12 +16,16 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """An authenticated caller. Nothing in a request can make it another one."""
+    """An authenticated caller. Nothing in a request can make it another one.
+
+    `acted_by` is who really holds the token, where that is an owner or admin who speaks for this user.
+    """
 
     tenant: TenantId
     user: UserId
     role: Role = Role.MEMBER
     grants: frozenset[str] = frozenset()
+    acted_by: UserId | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant or not self.user:

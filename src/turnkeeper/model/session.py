@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from turnkeeper.model.band import Lifetime
 from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
@@ -92,6 +93,17 @@ class Session:
         idle_until = self.last_active_at + timedelta(seconds=self.idle_for_seconds)
         return idle_until if self.expires_by is None else min(idle_until, self.expires_by)
 
+    def living_for(self, lifetime: Lifetime | None) -> "Session":
+        """The same session, no longer than the class of its packs lets it live."""
+        if lifetime is None:
+            return self
+        return replace(
+            self,
+            classification=lifetime.classification,
+            idle_for_seconds=min(self.idle_for_seconds, lifetime.most_idle_seconds),
+            expires_by=lifetime.expires_by,
+        )
+
     def is_idle_too_long(self, now: datetime) -> bool:
         return not self.status.is_terminal and now >= self.expires_at
 
@@ -110,6 +122,7 @@ class SettingsChange:
     idle_for_seconds: int | None = None
     mounts: tuple[Mount, ...] | None = None
     packs: tuple[PackPin, ...] | None = None
+    lifetime: Lifetime | None = None
     reason: str | None = None
 
     def applied_to(self, session: Session, at: datetime) -> Session | None:
@@ -118,11 +131,11 @@ class SettingsChange:
             return None
         status = self.status or session.status
         return replace(
-            session,
+            session.living_for(self.lifetime),
             status=status,
             title=session.title if self.title is None else self.title,
             double_text=self.double_text or session.double_text,
-            idle_for_seconds=self.idle_for_seconds or session.idle_for_seconds,
+            idle_for_seconds=self._idle_for_seconds(session),
             mounts=session.mounts if self.mounts is None else self.mounts,
             packs=session.packs if self.packs is None else self.packs,
             # Whoever resumes a session is back, as if by a message.
@@ -131,6 +144,10 @@ class SettingsChange:
             closed_reason=session.closed_reason or (self.reason if status.is_terminal else None),
             version=session.version + 1,
         )
+
+    def _idle_for_seconds(self, session: Session) -> int:
+        wanted = self.idle_for_seconds or session.idle_for_seconds
+        return wanted if self.lifetime is None else min(wanted, self.lifetime.most_idle_seconds)
 
 
 EXPIRY = SettingsChange(status=SessionStatus.EXPIRED, reason="inactivity")

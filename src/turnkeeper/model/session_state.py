@@ -1,7 +1,7 @@
 """What the Compiler is told of a session: where it stands, and all Events in reach with the new ones at the end."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -42,11 +42,9 @@ class PlacedEvent:
             _SAID_AS[event.type]: said,
             "confidence": event.confidence,
             "locale": event.locale,
-            "attachments": [_attachment(each) for each in event.attachments],
+            "attachments": [asdict(each) for each in event.attachments],
             "metadata": {"channel": {"name": "app_chat"}, **event.metadata},
-            "warnings": [
-                {"code": each.code, "severity": each.severity.value, "detail": each.detail} for each in event.warnings
-            ],
+            "warnings": [{**asdict(each), "severity": each.severity.value} for each in event.warnings],
             "origin": self.origin.value,
             "truncated": False,
         }
@@ -57,15 +55,6 @@ _SAID_AS = {
     EventType.STRUCTURED_REQUEST: "payload",
     EventType.EVENT_ENVELOPE: "envelope",
 }
-
-
-def _attachment(attachment: Attachment) -> dict[str, str]:
-    return {
-        "artifact_id": attachment.artifact_id,
-        "media_type": attachment.media_type,
-        "sha256": attachment.sha256,
-        "uri": attachment.uri,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from turnkeeper.model.band import Lifetime
 from turnkeeper.model.checkpoint import Ask
 from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.event import Event
@@ -22,9 +23,10 @@ from turnkeeper.model.unit import UnitChanges
 class Turn:
     """All of it is kept, or none of it. `state` is the agent's state after this turn.
 
-    `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, `dialogue` what
-    it holds about its intent; None leaves each as it is. `intent` is what the caller is told of it. Turn 0 is what a
-    session took over from the one that it continues. `deliveries` go out once it is kept.
+    `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, with the
+    `lifetime` that this means, `dialogue` what it holds about its intent; None leaves each as it is. `intent` is what
+    the caller is told of it. Turn 0 is what a session took over from the one that it continues. `deliveries` go out
+    once it is kept.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Turn:
     units: UnitChanges = field(default_factory=UnitChanges)
     preferences: Preferences | None = None
     packs: tuple[PackPin, ...] | None = None
+    lifetime: Lifetime | None = None
     dialogue: Dialogue | None = None
     intent: Mapping[str, Any] | None = None
     deliveries: tuple[Delivery, ...] = ()
@@ -61,6 +64,7 @@ class Turn:
         units: UnitChanges | None = None,
         preferences: Preferences | None = None,
         packs: tuple[PackPin, ...] | None = None,
+        lifetime: Lifetime | None = None,
         dialogue: Dialogue | None = None,
         intent: Mapping[str, Any] | None = None,
         deliveries: tuple[Delivery, ...] = (),
@@ -99,6 +103,7 @@ class Turn:
             units=units or UnitChanges(),
             preferences=preferences,
             packs=packs,
+            lifetime=lifetime,
             dialogue=dialogue,
             intent=intent,
             deliveries=deliveries,
@@ -115,6 +120,4 @@ class Turn:
 
 def _beyond(event: Event) -> Mapping[str, Any] | None:
     """What an Event holds beyond its text; None for most."""
-    given = event.given
-    given.pop("text", None)
-    return given or None
+    return event.beyond_text or None

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from turnkeeper.model.budget import Budget
 from turnkeeper.model.checkpoint import Ask, AskKind
+from turnkeeper.model.compiled import CompiledContext
 from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
@@ -48,6 +50,7 @@ class AgentTurn:
     __slots__ = (
         "_answered",
         "_asks",
+        "_compiled",
         "_effects",
         "context",
         "events",
@@ -67,6 +70,7 @@ class AgentTurn:
         *,
         memory: Memory,
         notes: Notes,
+        compiled: CompiledContext | None = None,
         effects: Effects | None = None,
         answered: int = 0,
     ) -> None:
@@ -80,11 +84,22 @@ class AgentTurn:
         self._asks = asks
         self._answered = answered
         self._effects = effects
+        self._compiled = compiled
 
     @property
     def text(self) -> str:
         """What the user said; several messages answered as one stand on a line each."""
         return "\n".join(event.as_text for event in self.events)
+
+    @property
+    def compiled(self) -> CompiledContext:
+        """The words of the packs, what was said and what is asked, within a bound; `messages` are for a model."""
+        return self._compiled or CompiledContext(trace_id=self.context.trace_id)
+
+    @property
+    def budget(self) -> Budget:
+        """What the run may still spend: `turn.budget.debit("tokens", 120)` raises before a limit is crossed."""
+        return self.context.budget
 
     @property
     def number(self) -> int:

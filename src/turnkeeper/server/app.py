@@ -4,7 +4,21 @@ from fastapi import APIRouter, Depends, FastAPI
 
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
-from turnkeeper.server import bases, chat, explanations, house, packs, runs, sessions, units
+from turnkeeper.server import (
+    artifacts,
+    bases,
+    bindings,
+    channels,
+    chat,
+    deliveries,
+    explanations,
+    house,
+    invoke,
+    packs,
+    runs,
+    sessions,
+    units,
+)
 from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
@@ -27,6 +41,8 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
     api = APIRouter(prefix=API, dependencies=[Depends(bearer)])
     for router in (
         chat.router,
+        invoke.router,
+        invoke.schemas,
         sessions.router,
         units.router,
         explanations.of_session,
@@ -36,6 +52,11 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         bases.mounts,
         packs.router,
         packs.of_session,
+        artifacts.router,
+        channels.router,
+        channels.doors,
+        bindings.router,
+        deliveries.router,
     ):
         api.include_router(router)
     app.include_router(api)

@@ -14,12 +14,12 @@ from turnkeeper.model.session import Custody
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing, first_of, gone
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.guard import Keeper, MessageRoute
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.sse import Stream
 from turnkeeper.server.wire import AnswerIn, ChatIn, ChatOut
 
-router = APIRouter(tags=["chat"], route_class=GuardedRoute)
+router = APIRouter(tags=["chat"], route_class=MessageRoute)
 
 IdempotencyKey = Annotated[str | None, Header(description="The same as `request_id` in the body.")]
 
@@ -43,6 +43,9 @@ async def chat(
 
     The run does not belong to the connection: who loses it finds the answer in the feed.
     """
+    wants_stream = body.stream or "text/event-stream" in request.headers.get("accept", "")
+    if wants_stream:
+        keeper.limits.check_streams(caller.tenant)
     ticket = await _submitted(keeper, caller, request, body, idempotency_key)
     trace_id = exchange_of(request).trace_id
 
@@ -51,14 +54,14 @@ async def chat(
         if (await keeper.run(ticket.run.id, principal=caller)).status.is_open:
             await keeper.cancel(ticket.run.id, principal=caller, trace_id=trace_id)
 
-    if body.stream or "text/event-stream" in request.headers.get("accept", ""):
+    if wants_stream:
         return Stream(
             keeper=keeper,
             principal=caller,
             session_id=ticket.run.session_id,
             frames=keeper.follow_reply(ticket),
             closing=closing,
-            more=_told_to_its_sender(keeper, ticket),
+            more=told_to_its_sender(keeper, ticket),
             when_gone=cancel if body.cancel_on_disconnect else None,
             traces={ticket.run.id: ticket.run.trace_id},
         ).response()
@@ -167,7 +170,7 @@ def taken_but_leaving(ticket: Ticket) -> ShuttingDown:
     return error
 
 
-def _told_to_its_sender(keeper: Turnkeeper, ticket: Ticket) -> Any:
+def told_to_its_sender(keeper: Turnkeeper, ticket: Ticket) -> Any:
     """What the feed does not hold because it concerns the sender alone."""
 
     async def more(frame: Frame) -> Mapping[str, Any]:

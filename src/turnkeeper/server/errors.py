@@ -1,5 +1,6 @@
 """The one place where an error becomes a response: a problem document of RFC 9457, for every error there is."""
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -68,7 +69,9 @@ def render_errors(app: FastAPI, keeper: Turnkeeper) -> None:
         exchange = exchange_of(request)
         if request.url.path.startswith(API) and not isinstance(error, RunEnded):
             principal = getattr(request.state, "principal", None)
-            await keeper.refused(error, principal=principal, verb=_verb_of(request), trace_id=exchange.trace_id)
+            about = {"body_sha256": body_hash} if (body_hash := _body_hash(request)) else {}
+            verb = _verb_of(request)
+            await keeper.refused(error, principal=principal, verb=verb, trace_id=exchange.trace_id, **about)
         return problem_response(error, exchange, more_headers)
 
     async def tell_invalid(request: Request, error: RequestValidationError) -> Response:
@@ -119,6 +122,12 @@ def _of_http(error: HTTPException) -> TurnkeeperError:
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         return MethodNotAllowed((error.headers or {}).get("Allow", ""))
     return MalformedRequest("The request cannot be read.")
+
+
+def _body_hash(request: Request) -> str | None:
+    """So that a body nobody could read can be recognized by who sent it."""
+    body = getattr(request.state, "body", None)
+    return hashlib.sha256(body).hexdigest() if body else None
 
 
 def _verb_of(request: Request) -> str:

@@ -3,11 +3,13 @@
 import os
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Request
 from starlette.datastructures import Headers
 
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+_TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 
 
@@ -26,6 +28,17 @@ class Exchange:
             request_id=given if _REQUEST_ID.fullmatch(given) else f"req_{os.urandom(12).hex()}",
             trace_id=trace[1] if trace else os.urandom(16).hex(),
         )
+
+    def take_up(self, document: Any) -> None:
+        """Speak of this exchange as a full envelope does, as far as that can be read."""
+        if not isinstance(document, dict):
+            return
+        request_id, trace = document.get("request_id"), document.get("trace")
+        if isinstance(request_id, str) and _REQUEST_ID.fullmatch(request_id):
+            self.request_id = request_id
+        trace_id = trace.get("trace_id") if isinstance(trace, dict) else None
+        if isinstance(trace_id, str) and _TRACE_ID.fullmatch(trace_id):
+            self.trace_id = trace_id
 
 
 def exchange_of(request: Request) -> Exchange:

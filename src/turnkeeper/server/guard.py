@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.errors import BodyTooLarge, EnvelopeTooLarge, RateLimited, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.principal import Principal
 from turnkeeper.ports.identities import Identities
 from turnkeeper.server.auth import authenticate
 from turnkeeper.server.limits import read_body, require_json
@@ -17,6 +18,9 @@ from turnkeeper.server.strict_json import read_json
 class GuardedRoute(APIRoute):
     """The body stays an ordinary parameter of the route, so that OpenAPI shows it; only its reading is ours."""
 
+    takes_messages = False
+    """Whether what comes here counts against how much its tenant may send."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         field = self.body_field
@@ -24,15 +28,48 @@ class GuardedRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             try:
                 identities: Identities = request.app.state.identities
-                authenticate(request, identities)
+                principal = authenticate(request, identities)
+                over = await _counted(request, principal) if self.takes_messages else None
                 if field is not None:
                     request = await _with_body(request, is_required=field.field_info.is_required())
+                if over is not None:
+                    raise over
             except TurnkeeperError as error:
                 error.stage = "receive"
                 raise
             return await handle(request)
 
         return guarded
+
+
+class MessageRoute(GuardedRoute):
+    takes_messages = True
+
+
+class EnvelopeRoute(MessageRoute):
+    """Where full envelopes come in: one that is too large has a name of its own."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except BodyTooLarge:
+                error = EnvelopeTooLarge(keeper_of(request).settings.body_bytes)
+                error.stage = "receive"
+                raise error from None
+
+        return guarded
+
+
+async def _counted(request: Request, principal: Principal) -> RateLimited | None:
+    """Why this message is too much. Junk counts too; it is told only when there is nothing sooner to refuse."""
+    try:
+        await keeper_of(request).limits.admit(principal.tenant)
+    except RateLimited as over:
+        return over
+    return None
 
 
 class _RequestWithBody(Request):
@@ -52,6 +89,7 @@ async def _with_body(request: Request, *, is_required: bool) -> Request:
     settings = keeper_of(request).settings
     read = _RequestWithBody(request.scope, request.receive)
     read.raw = await read_body(request, most_bytes=settings.body_bytes)
+    request.state.body = read.raw
     if read.raw or is_required:
         if read.raw:
             require_json(request)

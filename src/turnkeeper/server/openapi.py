@@ -26,6 +26,8 @@ TALKING = (
     errors.SessionExpired,
     errors.SessionBusy,
     errors.QueueFull,
+    errors.RateLimited,
+    errors.TooManyStreams,
     errors.DuplicateRequest,
     errors.DoubleTextNotAllowed,
     errors.AgentNotFound,

@@ -4,7 +4,7 @@ from contextlib import aclosing
 
 from fastapi import APIRouter, Request, Response
 
-from turnkeeper.errors import NotAllowed, RunNotFound
+from turnkeeper.errors import NotAllowed, RunNotFound, TooManyStreams
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.run import Run
 from turnkeeper.server.auth import Caller
@@ -46,7 +46,7 @@ async def cancel(run_id: str, request: Request, keeper: Keeper, caller: Caller) 
     responses={
         **event_stream(),
         204: {"description": "The run has ended and all of it was seen; do not come back."},
-        **problems(RunNotFound),
+        **problems(RunNotFound, TooManyStreams),
     },
 )
 async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter) -> Response:
@@ -54,6 +54,7 @@ async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeC
     run = await keeper.run(run_id, principal=caller)
     if after is not None and not run.status.is_open and not await _has_more(keeper, run, after):
         return Response(status_code=204)
+    keeper.limits.check_streams(caller.tenant)
     return Stream(
         keeper=keeper,
         principal=caller,

@@ -13,6 +13,7 @@ from turnkeeper.errors import (
     SessionNotFound,
     SessionNotOver,
     ShuttingDown,
+    TooManyStreams,
     VersionMoved,
 )
 from turnkeeper.model.double_text import DoubleText
@@ -189,12 +190,13 @@ async def read_runs(
     "/{session_id}/feed",
     name="follow_session",
     response_class=Response,
-    responses={**event_stream(), **problems(SessionNotFound)},
+    responses={**event_stream(), **problems(SessionNotFound, TooManyStreams)},
 )
 async def follow_session(
     session_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
 ) -> Response:
     """What happens in a session, from now on or from behind a number already seen. Has no end."""
+    keeper.limits.check_streams(caller.tenant)
     # Before the response begins: who sees its headers misses nothing that happens afterwards.
     begin = await keeper.newest_feed_no(session_id, principal=caller) if after is None else after
     session = await keeper.session(session_id, principal=caller)

@@ -132,6 +132,29 @@ class ChatOut(Outbound):
         )
 
 
+class InvokeOut(ChatOut):
+    """The answer to a full envelope, with the trace that it belongs to."""
+
+    trace_id: str
+    mode: str
+
+    @classmethod
+    def told(cls, reply: Reply, run: Run) -> "InvokeOut":
+        return cls(**ChatOut.of(reply).model_dump(), trace_id=run.trace_id, mode=run.mode.value)
+
+
+class RunHandle(Outbound):
+    """A long run that has been taken in: `run` tells where it stands, `feed` what happens in it."""
+
+    run_id: str
+    session_id: str
+    status: str
+    trace_id: str
+    created: bool
+    run: str
+    feed: str
+
+
 class PreferencesOut(Outbound):
     """What the session would rather use next; a kind of plugin that is not named is chosen as it fits."""
 

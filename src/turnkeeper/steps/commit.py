@@ -56,6 +56,7 @@ class Commit:
             units=draft.unit_changes,
             preferences=new_preferences(draft),
             packs=draft.new_pins,
+            lifetime=draft.lifetime,
             dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
             intent=draft.dialogue.told,
             deliveries=letters(draft.run, draft.text, at=now, clock=self.clock),

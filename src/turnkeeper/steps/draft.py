@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.band import Lifetime
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.compiled import CompiledContext
@@ -48,6 +49,7 @@ class TurnDraft:
     staged_units: tuple[Unit, ...] = ()
     unit_changes: UnitChanges = field(default_factory=UnitChanges)
     new_pins: tuple[PackPin, ...] | None = None
+    lifetime: Lifetime | None = None
     has_reset: bool = False
     is_over: bool = False
     reply: Reply | None = None

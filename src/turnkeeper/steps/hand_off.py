@@ -131,6 +131,7 @@ class HandOff:
             draft.asks,
             memory=self.custodians[draft.run.custody].memory(draft.opened),
             notes=draft.trace.notes,
+            compiled=draft.compiled,
             effects=effects,
             answered=answered,
         )

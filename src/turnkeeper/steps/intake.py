@@ -9,17 +9,26 @@ from typing import Any
 
 import msgspec
 
-from turnkeeper.errors import AgentNotFound, DoubleTextNotAllowed, SessionExpired, SessionNotFound
+from turnkeeper.errors import (
+    AgentNotFound,
+    DoubleTextNotAllowed,
+    DuplicateRequest,
+    SessionClosed,
+    SessionExpired,
+    SessionNotFound,
+    TurnkeeperError,
+)
 from turnkeeper.model.audit import AuditFacts
+from turnkeeper.model.band import Band
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
-from turnkeeper.model.pack import PackPin
+from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
-from turnkeeper.model.session import Custody, Session
+from turnkeeper.model.session import Custody, Session, SessionStatus
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
@@ -27,7 +36,7 @@ from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.settings import Settings
-from turnkeeper.steps.open_session import check_pins
+from turnkeeper.steps.open_session import check_pins, lifetime_of
 
 EXPIRED, NOT_FOUND = "expired", "not_found"
 _canonical = msgspec.json.Encoder(order="deterministic")
@@ -53,10 +62,17 @@ class TakeIn:
     clock: Clock
     node: NodeId
     settings: Settings
+    bands: Mapping[Classification, Band]
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
-        await self.check_agent(envelope)
-        await self.check_packs(envelope)
+        try:
+            await self.check_agent(envelope)
+            await self.check_packs(envelope)
+        except TurnkeeperError:
+            # Who asks again is told what was told first, also when the agent has gone since.
+            if not await self._is_known(envelope):
+                await self.refuse_sooner(envelope)
+                raise
         if envelope.session_id is None and envelope.custody is Custody.ENGINE:
             return await self._in_a_new_session(envelope)
         try:
@@ -66,6 +82,34 @@ class TakeIn:
         if accepted.attached and envelope.session_id not in (None, accepted.run.session_id):
             return await self._sent_again(envelope, accepted)
         return TakenIn(accepted=accepted)
+
+    async def _is_known(self, envelope: Envelope) -> bool:
+        key, principal = envelope.request_id, envelope.principal
+        return key is not None and await self.runs.request(principal.tenant, principal.user, key) is not None
+
+    async def refuse_sooner(self, envelope: Envelope) -> None:
+        """Raises what is wrong with the request id, the session or the packs, looked for in this order."""
+        principal = envelope.principal
+        request = self._request(envelope)
+        if request is not None:
+            known = await self.runs.request(principal.tenant, principal.user, request.key)
+            if known not in (None, request.body_hash):
+                raise DuplicateRequest(request.key)
+        if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
+            await self._check_session(envelope, envelope.session_id)
+        await self.check_packs(envelope)
+
+    async def _check_session(self, envelope: Envelope, session_id: SessionId) -> None:
+        principal = envelope.principal
+        if envelope.on_missing is OnMissing.NEW:
+            return
+        session = await self.sessions.get(principal.tenant, session_id)
+        if not session.is_open_to(principal):
+            raise SessionNotFound(session.id)
+        if session.status is SessionStatus.CLOSED:
+            raise SessionClosed(session.id)
+        if session.status is SessionStatus.EXPIRED or session.is_idle_too_long(envelope.received_at):
+            raise SessionExpired(session.id)
 
     async def check_agent(self, envelope: Envelope) -> None:
         """An agent that nobody has, or that does not allow this double_text, is refused before anything is written."""
@@ -153,7 +197,7 @@ class TakeIn:
     async def new_session(self, envelope: Envelope) -> Session:
         """Raises PackNotFound."""
         now, pins = envelope.received_at, await self._pins(envelope)
-        return Session(
+        session = Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),
             owner=envelope.principal.user,
@@ -166,6 +210,7 @@ class TakeIn:
             preferences=Preferences() if envelope.command is None else envelope.explicit,
             packs=pins,
         )
+        return session.living_for(await lifetime_of(session, pins, self.packs, self.bands))
 
     def _intake(self, envelope: Envelope) -> Intake:
         now = envelope.received_at
@@ -218,12 +263,15 @@ class TakeIn:
             request=self._request(envelope),
             answers=envelope.answers,
             answer_text="\n".join(event.as_text for event in envelope.events),
+            long_runs=self.settings.long_runs,
         )
 
     def _request(self, envelope: Envelope) -> RequestKey | None:
         """The body as the caller sent it is what makes two requests the same."""
         if envelope.request_id is None:
             return None
+        if envelope.same_as is not None:
+            return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(envelope.same_as.encode()).digest())
         body = (
             envelope.session_id,
             envelope.agent,
@@ -237,6 +285,10 @@ class TakeIn:
             envelope.custody,
             envelope.carried,
             envelope.packs,
+            envelope.intent,
+            envelope.mode,
+            envelope.channel,
+            envelope.limits,
         )
         return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
 
@@ -244,7 +296,7 @@ class TakeIn:
 def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:
     """Who asked for what and what became of it; never what was said."""
     principal = envelope.principal
-    facts: Mapping[str, Any] = {
+    facts: dict[str, Any] = {
         "user": principal.user,
         "role": principal.role.value,
         "channel": envelope.channel,
@@ -252,6 +304,9 @@ def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids
         "request_id": envelope.request_id,
         "session_id": envelope.session_id,
         **ids,
+        **envelope.audited,
     }
+    if principal.acted_by is not None:
+        facts["acted_by"] = principal.acted_by
     said = verb or ("chat" if envelope.command is None else envelope.command.value)
     return AuditFacts(tenant=principal.tenant, at=envelope.received_at, verb=said, outcome=outcome, facts=facts)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from turnkeeper.errors import PackVersionMismatch
-from turnkeeper.model.pack import PackPin
+from turnkeeper.model.band import Band, Lifetime, lifetime
+from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.packs.shelf import PackShelf
@@ -18,6 +19,7 @@ class OpenSession:
     custodians: Mapping[Custody, Custodian]
     packs: PackShelf
     agents: Agents
+    bands: Mapping[Classification, Band]
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         conversation = await self.custodians[draft.run.custody].open(draft.run)
@@ -25,13 +27,17 @@ class OpenSession:
         pins = await self._pins(draft.run, session)
         if pins:
             mounts = (*session.mounts, *await self.packs.mounts(session.tenant, pins))
-            conversation = replace(conversation, session=replace(session, packs=pins, mounts=mounts))
+            session = replace(session, packs=pins, mounts=mounts)
+        new_pins = pins if pins != conversation.session.packs else None
+        life = await lifetime_of(session, pins, self.packs, self.bands) if new_pins else None
+        conversation = replace(conversation, session=session.living_for(life))
         return replace(
             draft,
             conversation=conversation,
             state=conversation.state,
             dialogue=session.dialogue,
-            new_pins=pins if pins != session.packs else None,
+            new_pins=new_pins,
+            lifetime=life,
         )
 
     async def _pins(self, run: Run, session: Session) -> tuple[PackPin, ...]:
@@ -44,6 +50,14 @@ class OpenSession:
             agent = self.agents.get(run.agent)
             wanted = (agent.policy.pack,) if agent and agent.policy.pack else ()
         return tuple([await self.packs.find(session.tenant, ref) for ref in wanted])
+
+
+async def lifetime_of(
+    session: Session, pins: tuple[PackPin, ...], packs: PackShelf, bands: Mapping[Classification, Band]
+) -> Lifetime | None:
+    """How long a session may live with these packs."""
+    opened = [await packs.open(session.tenant, pin) for pin in pins]
+    return lifetime(session.created_at, (pack.classification for pack in opened), bands)
 
 
 def check_pins(session: Session, wanted: tuple[str, ...], *, all_of_them: bool) -> None:

@@ -1,15 +1,17 @@
 """What every database decides alike when a message comes in."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from turnkeeper.errors import SessionBusy, SessionClosed, SessionExpired
-from turnkeeper.model.ids import AgentId, SessionId
+from turnkeeper.model.ids import AgentId, SessionId, sortable_id
 from turnkeeper.model.session import SessionStatus
-from turnkeeper.ports.runs import AgentTerms
+from turnkeeper.ports.runs import AgentTerms, Intake
 from turnkeeper.stores.rows import Row, micros, moment
 
 _NO_TERMS = AgentTerms()
+LONGEST = timedelta(days=30)
 
 
 def terms_of(agents: Mapping[AgentId, AgentTerms], agent: AgentId) -> AgentTerms:
@@ -26,6 +28,16 @@ def refuse_if_over(session_id: SessionId, session: Row, now: datetime) -> None:
     is_held = session["holder"] is not None or session["queued"] > 0
     if status is SessionStatus.EXPIRED or (micros(now) >= until and not is_held):
         raise SessionExpired(session_id)
+
+
+def long_runs_params(intake: Intake) -> dict[str, Any]:
+    """How to count the long runs of a tenant. One that began longer ago than any may last is not looked for."""
+    since = intake.run.accepted_at - LONGEST
+    return {
+        "tenant": intake.run.tenant,
+        "since": sortable_id("run", int(since.timestamp() * 1000), 0),
+        "most": intake.long_runs,
+    }
 
 
 def busy(session_id: SessionId, lease: Row) -> SessionBusy:

@@ -245,6 +245,9 @@ def turn_params(tenant: TenantId, session_id: SessionId, turn: Turn, expected_re
         "state": json_text(turn.state),
         "preferences": None if turn.preferences is None else preferences_json(turn.preferences),
         "packs": _json_or_none(turn.packs),
+        "classification": turn.lifetime and turn.lifetime.classification.value,
+        "most_idle_seconds": turn.lifetime and turn.lifetime.most_idle_seconds,
+        "expires_by": micros(turn.lifetime.expires_by) if turn.lifetime else None,
         "dialogue": None if turn.dialogue is None else dialogue_json(turn.dialogue),
         "now": micros(turn.committed_at),
     }

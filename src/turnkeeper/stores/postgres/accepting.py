@@ -11,6 +11,7 @@ from turnkeeper.errors import (
     RunNotFound,
     RunNotWaiting,
     SessionNotFound,
+    TooManyLongRuns,
 )
 from turnkeeper.model.audit import AuditEntry
 from turnkeeper.model.checkpoint import KeptCheckpoint
@@ -18,11 +19,12 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
-from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
+from turnkeeper.stores.intake import busy, long_runs_params, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.held import in_micros, kept_checkpoint_in, locked_lease, run_in, take_lease
@@ -46,8 +48,8 @@ class PostgresAccepting:
         return accepted
 
     async def _accept_at_once(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
-        """None when it must be looked at with care: a refusal, an answer, or a request that is known already."""
-        if intake.answers is not None:
+        """None when it must be looked at with care: a refusal, an answer, a long run, or a request that is known."""
+        if intake.answers is not None or intake.run.mode is Mode.LONG_RUNNING:
             return None
         try:
             if intake.new_session is not None or intake.run.custody is Custody.CLIENT:
@@ -157,6 +159,8 @@ class PostgresAccepting:
             raise busy(run.session_id, lease)
         if not idle and lease["queued"] >= intake.queue_limit:
             raise QueueFull(run.session_id, queued=lease["queued"])
+        if run.mode is Mode.LONG_RUNNING and await self._has_too_many_long_runs(tx, intake):
+            raise TooManyLongRuns(intake.long_runs)
 
         numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}
         run = replace(run, agent=agent, **numbers)
@@ -172,6 +176,10 @@ class PostgresAccepting:
         await tx.run(sql.insert_run, rows.run_params(run))
         await tx.run(sql.append_feed, rows.accepted_params(run))
         return Accepted(run=run, lease=taken, double_text=double_text)
+
+    async def _has_too_many_long_runs(self, tx: Tx, intake: Intake) -> bool:
+        found = await tx.one(sql.open_long_runs, long_runs_params(intake))
+        return found is not None and bool(found["found"] >= intake.long_runs)
 
     async def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, Row]:
         """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""

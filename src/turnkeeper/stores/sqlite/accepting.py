@@ -10,16 +10,18 @@ from turnkeeper.errors import (
     RunNotFound,
     RunNotWaiting,
     SessionNotFound,
+    TooManyLongRuns,
 )
 from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, RunId
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
-from turnkeeper.stores.intake import busy, refuse_if_over, terms_of
+from turnkeeper.stores.intake import busy, long_runs_params, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.held import kept_checkpoint_in, lease_in, new_lease, run_in, taking_params
@@ -75,6 +77,8 @@ class SqliteAccepting:
             raise busy(run.session_id, lease)
         if not idle and lease["queued"] >= intake.queue_limit:
             raise QueueFull(run.session_id, queued=lease["queued"])
+        if run.mode is Mode.LONG_RUNNING and self._has_too_many_long_runs(tx, intake):
+            raise TooManyLongRuns(intake.long_runs)
 
         changes: dict[str, Any] = {
             "agent": agent,
@@ -96,6 +100,10 @@ class SqliteAccepting:
         tx.execute(sql.insert_run, rows.run_params(run))
         tx.execute(sql.append_feed, rows.accepted_params(run))
         return Accepted(run=run, lease=taken, double_text=double_text)
+
+    def _has_too_many_long_runs(self, tx: Tx, intake: Intake) -> bool:
+        found = tx.execute(sql.open_long_runs, long_runs_params(intake)).fetchone()
+        return bool(found["found"] >= intake.long_runs)
 
     def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, sqlite3.Row]:
         """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""

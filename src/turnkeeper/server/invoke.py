@@ -1,0 +1,123 @@
+"""The full envelope: answered as a stream, as one object, or as a run to come back to."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+from fastapi.responses import JSONResponse
+
+from turnkeeper import errors
+from turnkeeper.keeper import Ticket
+from turnkeeper.model.mode import Mode
+from turnkeeper.schemas import NAMES, schema
+from turnkeeper.server.auth import Caller
+from turnkeeper.server.chat import taken_but_leaving, told_to_its_sender
+from turnkeeper.server.closing import NodeClosing, first_of
+from turnkeeper.server.errors import API
+from turnkeeper.server.exchange import exchange_of
+from turnkeeper.server.guard import EnvelopeRoute, GuardedRoute, Keeper
+from turnkeeper.server.openapi import TALKING, event_stream, problems
+from turnkeeper.server.sse import Stream
+from turnkeeper.server.wire import InvokeOut, RunHandle
+
+router = APIRouter(tags=["invoke"], route_class=EnvelopeRoute)
+schemas = APIRouter(tags=["invoke"], route_class=GuardedRoute)
+
+REFUSALS = (
+    errors.MalformedJson,
+    errors.MediaTypeNotSupported,
+    errors.EnvelopeTooLarge,
+    errors.MissingRequiredField,
+    errors.SchemaInvalid,
+    errors.PackUnpinned,
+    errors.PackRefConflict,
+    errors.TenantMismatch,
+    errors.UserMismatch,
+    errors.RateLimited,
+    errors.TooManyStreams,
+    errors.TooManyLongRuns,
+    errors.PackIntegrityError,
+    errors.ChannelUnsupported,
+    errors.ChannelPayloadInvalid,
+    errors.WebhookSignatureInvalid,
+    errors.ChannelNotAccepted,
+    errors.IntentUnknown,
+    errors.AgentInactive,
+    errors.NormalizationFailed,
+    errors.CompileFailed,
+)
+
+
+@router.post(
+    "/invoke",
+    name="invoke",
+    response_model=InvokeOut,
+    response_model_exclude_none=True,
+    responses={
+        **event_stream(InvokeOut),
+        202: {"description": "A long run has begun; poll or follow it", "model": RunHandle},
+        **problems(*TALKING, *REFUSALS),
+    },
+    openapi_extra={"requestBody": {"content": {"application/json": {"schema": schema("envelope")}}, "required": True}},
+)
+async def invoke(
+    request: Request,
+    document: Annotated[Any, Body()],
+    keeper: Keeper,
+    caller: Caller,
+    closing: NodeClosing,
+) -> Response | InvokeOut:
+    """Send a full envelope. `mode` says how it is answered: `stream` as events, `batch` as one object, and
+    `long_running` with 202 and the run, which goes on by itself.
+
+    Every fault of the envelope is told at once, each with a JSON pointer.
+    """
+    exchange_of(request).take_up(document)
+    if isinstance(document, dict) and document.get("mode") == Mode.STREAM:
+        keeper.limits.check_streams(caller.tenant)
+    ticket = await keeper.invoke(document, principal=caller)
+    if ticket.run.mode is Mode.STREAM:
+        return Stream(
+            keeper=keeper,
+            principal=caller,
+            session_id=ticket.run.session_id,
+            frames=keeper.follow_reply(ticket),
+            closing=closing,
+            more=told_to_its_sender(keeper, ticket),
+            traces={ticket.run.id: ticket.run.trace_id},
+        ).response()
+    if ticket.run.mode is Mode.LONG_RUNNING:
+        return _handle(ticket)
+    reply = await first_of(keeper.reply_to(ticket), closing.over())
+    if reply is None:
+        raise taken_but_leaving(ticket)
+    return InvokeOut.told(reply, ticket.run)
+
+
+def _handle(ticket: Ticket) -> Response:
+    """The run goes on without this connection; what became of it is found under its address."""
+    run = ticket.run
+    place = f"{API}/runs/{run.id}"
+    handle = RunHandle(
+        run_id=run.id,
+        session_id=run.session_id,
+        status=run.status.value,
+        trace_id=run.trace_id,
+        created=ticket.created,
+        run=place,
+        feed=f"{place}/feed",
+    )
+    return JSONResponse(handle.model_dump(), status_code=202, headers={"Location": place})
+
+
+@schemas.get("/schemas", name="list_schemas", responses=problems())
+async def list_schemas(caller: Caller) -> dict[str, list[str]]:
+    """The shapes that we publish as JSON Schemas."""
+    return {"items": list(NAMES)}
+
+
+@schemas.get("/schemas/{name}", name="get_schema", responses=problems(errors.RouteNotFound))
+async def get_schema(name: str, caller: Caller) -> Response:
+    """One of the published JSON Schemas, draft 2020-12."""
+    if name not in NAMES:
+        raise errors.RouteNotFound
+    return JSONResponse(schema(name), media_type="application/schema+json")

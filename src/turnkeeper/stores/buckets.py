@@ -1,0 +1,11 @@
+"""What every database decides alike about the bucket of a tenant."""
+
+from turnkeeper.model.policy import Rate
+
+
+def drawn(tokens: float, filled_at: int, rate: Rate, *, wanted: int, now: int) -> tuple[float, float]:
+    """How many tokens are taken, and how many stay; taken is below 0 by what is missing to a whole one."""
+    passed = max(0, now - filled_at) / 1_000_000
+    there = min(float(rate.burst), tokens + passed * rate.per_second)
+    taken = min(wanted, int(there))
+    return (float(taken), there - taken) if taken else (there - 1, there)
