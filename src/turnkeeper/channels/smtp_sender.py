@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 MOST_REFERENCES = 20
 MOST_SUBJECT_CHARS = 200
-_ADDRESS = re.compile(r"[!-;=?A-~]+@[!-;=?A-~]+", re.ASCII)
-_MESSAGE_ID = re.compile(r"<?([!-;=?A-~]{3,250})>?", re.ASCII)
+_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
+_MESSAGE_ID = re.compile(r"<?([!-;=?-~]{3,250})>?")
 _POLICY = email.policy.SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
