@@ -20,7 +20,7 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
         keeper.agent("counter")(_still_counts)
         keeper.agent("held")(_still_counts)
         keeper.agent("retried")(_still_counts)
-        for name in ("failing", "asking", "talking", "patient", "endless", "blocking", "noting"):
+        for name in ("failing", "asking", "talking", "patient", "endless", "blocking", "noting", "steps"):
             keeper.agent(name)(_still_counts)
         for session in await keeper.sessions():
             await _check_session(keeper, session.id)

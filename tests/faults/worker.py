@@ -9,10 +9,20 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from turnkeeper import AgentTurn, Settings, Turnkeeper, TurnkeeperError
+from turnkeeper import (
+    AgentTurn,
+    EffectUnknown,
+    Judgement,
+    Phase,
+    Settings,
+    Turnkeeper,
+    TurnkeeperError,
+    Verdict,
+)
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, UnitId
 from turnkeeper.model.unit import Unit, UnitRole
@@ -86,6 +96,22 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         yield "x" * 3000
         yield "y" * 3000
 
+    @keeper.agent("steps")
+    async def steps(turn: AgentTurn) -> AsyncIterator[str | Verdict]:
+        """Four steps with an effect each; before step `wait` it waits, inside of step `inside` it stays for ever."""
+        wait, inside = int(turn.params.get("wait", -1)), int(turn.params.get("inside", -1))
+        repeatable = bool(turn.params.get("repeatable"))
+        for number in range(4):
+            if number == wait:
+                say({"began": turn.text})
+                await go.wait()
+            effect = partial(_effect, turn.params.get("file"), number, turn.effect_key(f"step-{number}"), inside)
+            try:
+                yield f"{await turn.once(f'step-{number}', effect, repeatable=repeatable)} "
+            except EffectUnknown as unknown:
+                yield f"{unknown.code} "
+            yield Verdict(phase=Phase.SCORE, value=Judgement.ACCEPT, step=f"step-{number}")
+
     @keeper.agent("endless")
     async def endless(turn: AgentTurn) -> AsyncIterator[str]:
         yield "z" * 3000
@@ -113,6 +139,17 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         yield "done"
 
 
+async def _effect(file: str | None, number: int, key: str, inside: int) -> str:
+    """Something that can be counted: a line in a file."""
+    if file is not None:
+        with Path(file).open("a") as lines:
+            lines.write(f"{number} {key}\n")
+    if number == inside and "NEVER_INSIDE" not in os.environ:
+        say({"began": f"inside of {number}"})
+        await asyncio.Event().wait()
+    return f"did-{number}"
+
+
 async def a_day(keeper: Turnkeeper) -> None:
     """Everything that is ever written, in one go; each reply is told as soon as it is given."""
     hello = await _told(keeper.chat("hello", agent="counter", request_id="day-1"))
@@ -136,6 +173,7 @@ async def a_day(keeper: Turnkeeper) -> None:
     await asyncio.gather(first, _told(keeper.chat("stop", session_id=session, double_text="interrupt")))
     await _told(keeper.chat("wait for a renewal", session_id=session, agent="patient"))
     await _told(keeper.chat("mine", custody="client", session_id="mine"))
+    await _long_runs(keeper)
     await _units_and_bases(keeper)
     await _packs(keeper)
     other = await keeper.create_session(agent="counter")
@@ -144,6 +182,15 @@ async def a_day(keeper: Turnkeeper) -> None:
     await keeper._store.audit.anchor(at=keeper._clock.now())
     leaving = await keeper.submit("left behind", session_id=session, agent="held")
     say({"left": leaving.run.id})
+
+
+async def _long_runs(keeper: Turnkeeper) -> None:
+    """Effects, verdicts and checkpoints, and what is dropped of them once their session is long over."""
+    judged = await _told(keeper.chat("judge", agent="steps", mode="stream"))
+    over = await _told(keeper.chat("long", agent="steps", mode="long_running"))
+    await keeper.close_session(over["session_id"])
+    await keeper._store.checkpoints.forget(before=keeper._clock.now())
+    await _told(keeper.chat("long again", session_id=judged["session_id"], mode="long_running"))
 
 
 async def _units_and_bases(keeper: Turnkeeper) -> None:
@@ -210,6 +257,10 @@ async def obey(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -
             except TurnkeeperError as error:
                 return {"error": error.code, "status": error.http_status}
             return {"turn": reply.turn, "text": reply.text, "session_id": reply.session_id, "run_id": reply.run_id}
+        case "follow":
+            run = await keeper.run(command["run_id"])
+            *_, last = [frame async for frame in keeper.follow(run)]
+            return {"end": last.type.value, "text": last.data.get("text")}
         case "let_go":
             go.set()
         case "fill":

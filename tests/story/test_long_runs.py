@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.eventually import eventually
+from tests.story.packed import desk
 from turnkeeper import AgentTurn, EffectUnknown, HeardWell, Judgement, Phase, Settings, Turnkeeper, Verdict
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.ledger.feed import Frame
@@ -173,11 +174,10 @@ async def _again(keeper: Turnkeeper, run_id: str) -> Any:
     )
 
 
-@pytest.mark.parametrize("pack", ["table-booking@9.9.9", "help-desk"])
+@pytest.mark.parametrize("pack", ["desk@1.1.0", "other"])
 async def test_behaviours_42_43_other_packs_are_refused_while_a_long_run_waits(keeper: Turnkeeper, pack: str) -> None:
-    from turnkeeper.packs.demos import demo_packs
-
-    for files in demo_packs().values():
+    other = {name: text.replace("id: desk", "id: other") for name, text in desk().items()}
+    for files in (desk(), desk("1.1.0"), other):
         await keeper.packs.push(files)
     calls: list[str] = []
 
@@ -187,7 +187,7 @@ async def test_behaviours_42_43_other_packs_are_refused_while_a_long_run_waits(k
         yield OK
         yield f"For {await turn.ask('For how many?')}."
 
-    asked = await keeper.chat("What is the weather?", agent="booker", pack="table-booking", **LONG)
+    asked = await keeper.chat("I have feedback", agent="booker", pack="desk@1.0.0", **LONG)
     pinned = (await keeper.session(asked.session_id)).packs
     before = await keeper.checkpoints(asked.run_id)
     called = len(calls)
@@ -710,7 +710,7 @@ async def test_a_voice_turn_that_was_not_heard_well_is_refused(keeper: Turnkeepe
     keeper.agent("payer", critic=HeardWell(least=0.6))(lambda turn: calls.append(turn.text))
 
     with pytest.raises(TurnkeeperError) as refused:
-        await keeper.reply_to(await keeper._accept(spoken(event), LOCAL))
+        await keeper.reply_to(await keeper.accept(spoken(event), LOCAL))
 
     assert refused.value.code == "verify_rejected"
     assert refused.value.details == ({"kind": "low_confidence", "message": reason},)
