@@ -6,6 +6,7 @@ from typing import Any
 from turnkeeper.channels.json_bodies import read_object
 from turnkeeper.channels.json_schemas import check_payload
 from turnkeeper.channels.normalizing import SIGNALS, signals_of, structured_event, warn
+from turnkeeper.channels.plain import plain
 from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.model.event import Event, EventType
@@ -26,16 +27,14 @@ class ApiChannel:
         """The body is the payload. Who calls, and which schema it means, stands in headers or in the query."""
         vouched = is_vouched(raw, terms, now=now)
         payload = read_object(raw.body)
-        named = Shape(
-            {
-                "schema_ref": raw.headers.get("x-schema-ref") or raw.query.get("schema_ref"),
-                "caller_service": raw.headers.get("x-caller-service") or raw.query.get("caller_service"),
-                "locale": raw.headers.get("content-language") or raw.query.get("locale"),
-                "delivery_id": raw.headers.get("idempotency-key"),
-                "address": terms.settings.get("address"),
-            },
-            "/headers",
-        )
+        outside = {
+            "schema_ref": raw.headers.get("x-schema-ref") or raw.query.get("schema_ref"),
+            "caller_service": raw.headers.get("x-caller-service") or raw.query.get("caller_service"),
+            "locale": raw.headers.get("content-language") or raw.query.get("locale"),
+            "delivery_id": raw.headers.get("idempotency-key"),
+            "address": terms.settings.get("address"),
+        }
+        named = Shape(plain(outside, "/headers"), "/headers")
         told = {name: named.text(name, most=MOST_NAME) for name in ("schema_ref", "caller_service")}
         locale, delivery_id = named.text("locale", most=64), named.text("delivery_id", most=MOST_NAME)
         address = named.text("address", most=MOST_NAME) or told["caller_service"] or self.name

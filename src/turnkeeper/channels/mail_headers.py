@@ -5,7 +5,7 @@ Facts: RFC 5322 (fields), RFC 2047 (encoded words), RFC 3834 (automatic response
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC
 from email.errors import HeaderParseError
 from email.header import decode_header
@@ -26,7 +26,6 @@ _RESULT = re.compile(r"\s*(dkim|spf|dmarc)\s*=\s*([a-z]{1,20})\b(.{0,1000})", re
 _PROPERTY = re.compile(r"\b(header\.d|header\.i|header\.from|smtp\.mailfrom)\s*=\s*\"?([^\s\";]{1,320})", re.IGNORECASE)
 _BOUNCERS = frozenset(("mailer-daemon", "postmaster"))
 _BULK = frozenset(("bulk", "junk", "list", "auto_reply"))
-_FORWARDED_OR_ANSWERED = re.compile(r"\s*re\s?:", re.IGNORECASE)
 
 
 class Headers:
@@ -127,21 +126,6 @@ def authentication(headers: Headers, *, trusted: str, sender_domain: str) -> dic
         # Those further down may have been there before the server saw the mail.
         break
     return {**found, "verified": verified}
-
-
-def reply_headers(thread: Mapping[str, Any]) -> dict[str, str]:
-    """The headers with which a reply ends up in its thread, and by which no machine answers it (RFC 3834)."""
-    subject = _CONTROLS.sub(" ", str(thread.get("subject") or "")).strip()
-    headers = {
-        "Subject": subject if _FORWARDED_OR_ANSWERED.match(subject) else f"Re: {subject}".strip(),
-        "Auto-Submitted": "auto-replied",
-    }
-    message_id = thread.get("message_id")
-    if isinstance(message_id, str) and _ID.fullmatch(message_id):
-        before = [each for each in thread.get("references", ()) if isinstance(each, str) and _ID.fullmatch(each)]
-        headers["In-Reply-To"] = message_id
-        headers["References"] = " ".join(dict.fromkeys([*before[-MOST_REFERENCES:], message_id]))
-    return headers
 
 
 def _unfolded(value: str) -> str:

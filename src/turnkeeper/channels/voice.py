@@ -6,6 +6,7 @@ from typing import Any
 
 from turnkeeper.channels.json_bodies import read_object
 from turnkeeper.channels.normalizing import MESSAGE, SIGNALS, signals_of, text_event, told_of_body, warn
+from turnkeeper.channels.plain import plain
 from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.channels.transcripts import MOST_TOKENS, Transcript, read_transcript
@@ -35,9 +36,10 @@ class VoiceChannel:
         if heard is None and not ("asr" in body or "message" in body):
             raise ChannelPayloadInvalid.at("/asr", "is missing: this is no transcript of a known shape")
         named = Shape(body, "")
-        address = _caller(named, body, raw, terms)
-        locale = named.text("locale", most=64) or raw.query.get("locale")
-        call_id = named.text("call_id", most=255) or raw.query.get("call_id")
+        query: dict[str, str] = plain(raw.query, "/query")
+        address = _caller(named, body, query, terms)
+        locale = named.text("locale", most=64) or query.get("locale")
+        call_id = named.text("call_id", most=255) or query.get("call_id")
         delivery_id = named.text("delivery_id", most=255)
         named.settle()
         said = _said_by_us(body, named) if heard is None else _said_by_vendor(heard)
@@ -108,13 +110,13 @@ def _said_by_us(body: Mapping[str, Any], named: Shape) -> Said:
     return Said(message=message or "", signals=signals)
 
 
-def _caller(named: Shape, body: Mapping[str, Any], raw: Raw, terms: Terms) -> str:
+def _caller(named: Shape, body: Mapping[str, Any], query: Mapping[str, str], terms: Terms) -> str:
     for name in _CALLERS:
         if (found := named.text(name, most=MOST_ADDRESS)) and found.strip():
             return found
     for name in _CALLERS:
-        if raw.query.get(name, "").strip():
-            return raw.query[name][:MOST_ADDRESS]
+        if query.get(name, "").strip():
+            return query[name][:MOST_ADDRESS]
     match body.get("metadata"):
         case {"extra": {"caller": str(found)}} if found.strip():
             return found[:MOST_ADDRESS]
