@@ -339,7 +339,13 @@ def _pin_differences(pinned: Sequence[str], requested: Sequence[str]) -> list[di
     asked = {ref.partition("@")[0]: ref for ref in requested}
     names = [*asked, *(name for name in held if name not in asked)]
     return [
-        {"pointer": "/pack", "pack_id": name, "pinned": held.get(name), "requested": asked.get(name)}
+        {
+            "pointer": "/context_pack_refs" if len(requested) > 1 else "/pack",
+            "message": "is not what the session is pinned to",
+            "pack_id": name,
+            "pinned": held.get(name),
+            "requested": asked.get(name),
+        }
         for name in names
         if held.get(name) != asked.get(name)
     ]

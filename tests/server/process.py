@@ -181,7 +181,7 @@ def types_of(events: Sequence[Event]) -> list[str]:
     return [event.type for event in events]
 
 
-def everything_in(database: Path, *, but: Sequence[str] = ("audit", "nodes")) -> dict[str, list[Any]]:
+def everything_in(database: Path, *, but: Sequence[str] = ("audit", "nodes", "buckets")) -> dict[str, list[Any]]:
     """All rows of all tables, read without being able to write."""
     with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

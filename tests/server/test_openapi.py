@@ -19,6 +19,9 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
 
     assert routes == {
         "POST /api/v1/chat",
+        "POST /api/v1/invoke",
+        "GET /api/v1/schemas",
+        "GET /api/v1/schemas/{name}",
         "POST /api/v1/sessions",
         "GET /api/v1/sessions",
         "GET /api/v1/sessions/{session_id}",

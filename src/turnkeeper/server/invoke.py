@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from turnkeeper import errors
 from turnkeeper.keeper import Ticket
 from turnkeeper.model.mode import Mode
-from turnkeeper.schemas import NAMES, schema
+from turnkeeper.schemas import NAMES, schema, whole
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import taken_but_leaving, told_to_its_sender
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -57,7 +57,7 @@ REFUSALS = (
         202: {"description": "A long run has begun; poll or follow it", "model": RunHandle},
         **problems(*TALKING, *REFUSALS),
     },
-    openapi_extra={"requestBody": {"content": {"application/json": {"schema": schema("envelope")}}, "required": True}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"schema": whole("envelope")}}, "required": True}},
 )
 async def invoke(
     request: Request,
