@@ -22,7 +22,7 @@ OK = Verdict(phase=Phase.VERIFY, value=Judgement.OK)
 GOOD = Verdict(phase=Phase.SCORE, value=Judgement.ACCEPT)
 REFUSED = Verdict(phase=Phase.VERIFY, value=Judgement.REJECT, kind="missing_evidence", reasons=("Show a receipt.",))
 UP = Verdict(phase=Phase.SCORE, value=Judgement.ESCALATE, kind="too_expensive", reasons=("It costs 900 euros.",))
-LONG = {"mode": "long_running"}
+LONG: dict[str, Any] = {"mode": "long_running"}
 
 
 def spoken(event: Event) -> Inbound:

@@ -14,6 +14,7 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import event_stream, problems
 from turnkeeper.server.sse import ResumeAfter, Stream
 from turnkeeper.server.wire import RunOut
+from turnkeeper.server.wire_checkpoints import CheckpointOut, CheckpointsOut, EffectOut, EffectsOut
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=GuardedRoute)
 
@@ -24,6 +25,21 @@ async def read_run(run_id: str, keeper: Keeper, caller: Caller) -> RunOut:
     run = await keeper.run(run_id, principal=caller)
     reply = await keeper.reply_of(run)
     return RunOut.of(run, reply.text if reply else None)
+
+
+@router.get(
+    "/{run_id}/checkpoints", name="list_checkpoints", response_model=CheckpointsOut, responses=problems(RunNotFound)
+)
+async def list_checkpoints(run_id: str, keeper: Keeper, caller: Caller) -> CheckpointsOut:
+    """Where a long or waiting run stood, oldest first."""
+    documents = await keeper.checkpoints(run_id, principal=caller)
+    return CheckpointsOut(items=[CheckpointOut.model_validate(document) for document in documents])
+
+
+@router.get("/{run_id}/effects", name="list_effects", response_model=EffectsOut, responses=problems(RunNotFound))
+async def list_effects(run_id: str, keeper: Keeper, caller: Caller) -> EffectsOut:
+    """What a run did to the world, in the order of its doing."""
+    return EffectsOut(items=[EffectOut.of(effect) for effect in await keeper.effects(run_id, principal=caller)])
 
 
 @router.post(

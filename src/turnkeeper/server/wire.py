@@ -254,10 +254,17 @@ class RunErrorOut(Outbound):
     message: str
     stage: str | None
     retryable: bool
+    details: list[dict[str, Any]] = []
 
     @classmethod
     def of(cls, error: RunError) -> "RunErrorOut":
-        return cls(code=error.code, message=error.message, stage=error.stage, retryable=error.retryable)
+        return cls(
+            code=error.code,
+            message=error.message,
+            stage=error.stage,
+            retryable=error.retryable,
+            details=[dict(detail) for detail in error.details],
+        )
 
 
 class RunOut(Outbound):
@@ -268,6 +275,7 @@ class RunOut(Outbound):
     agent: str
     user: str
     custody: str
+    mode: str
     status: str
     turn: int | None
     finish: str | None
@@ -291,6 +299,7 @@ class RunOut(Outbound):
             agent=run.agent,
             user=run.user,
             custody=run.custody.value,
+            mode=run.mode.value,
             status=run.status.value,
             turn=run.turn,
             finish=run.finish.value if run.finish else None,
