@@ -26,6 +26,7 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
             await _check_session(keeper, session.id)
         for base in await keeper.bases.list():
             await _check_base(keeper, base)
+        await _check_deliveries(keeper)
         await _check_told(keeper, told)
         verdict = await keeper.verify_audit()
         assert verdict.holds, verdict.faults
@@ -34,6 +35,14 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
 async def _still_counts(turn: Any) -> str:
     turn.state["count"] = turn.state.get("count", 0) + 1
     return f"number {turn.state['count']}"
+
+
+async def _check_deliveries(keeper: Turnkeeper) -> None:
+    """What goes out says a turn that is kept, and says it once."""
+    deliveries = await keeper.deliveries.list(limit=1000)
+    runs = [await keeper.run(delivery.run_id) for delivery in deliveries]
+    assert len({run.id for run in runs}) == len(deliveries)
+    assert all(run.turn is not None for run in runs)
 
 
 async def _check_session(keeper: Turnkeeper, session_id: str) -> None:

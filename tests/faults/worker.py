@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,11 @@ from turnkeeper import (
     Verdict,
 )
 from turnkeeper.model.audit import AuditFacts
-from turnkeeper.model.ids import SessionId, UnitId
+from turnkeeper.model.binding import BindingTerms, ReplyKind, ReplyPath, Strangers
+from turnkeeper.model.ids import AgentId, SessionId, UnitId
+from turnkeeper.model.outbound import DeliveryStatus
 from turnkeeper.model.unit import Unit, UnitRole
+from turnkeeper.ports.channels import Raw
 from turnkeeper.settings import settings_from
 
 
@@ -176,6 +180,7 @@ async def a_day(keeper: Turnkeeper) -> None:
     await _long_runs(keeper)
     await _units_and_bases(keeper)
     await _packs(keeper)
+    await _doors(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper._forget_requests()
@@ -230,6 +235,28 @@ async def _packs(keeper: Turnkeeper) -> None:
     await keeper.packs.repin(booking, "help-desk")
 
 
+async def _doors(keeper: Turnkeeper) -> None:
+    """What comes through a channel and what goes out: to nobody, so that it fails and is tried once more."""
+    await keeper.artifacts.keep(b"content", media_type="text/plain", name="note.txt")
+    nowhere = ReplyPath(kind=ReplyKind.HTTP, url="http://127.0.0.1:9/", secret="whsec_c2VjcmV0")
+    terms = BindingTerms(name="mail", agent=AgentId("counter"), strangers=Strangers.GUEST, reply=nowhere)
+    binding = await keeper.bindings.create("email", terms)
+    await keeper.bindings.change(binding.id, replace(terms, name="post"))
+    await keeper.bindings.put_contact(binding.id, "ben@example.org", user="ben")
+    await keeper.bindings.remove_contact(binding.id, "ben@example.org")
+    delivered = await keeper.channels.deliver("email", binding.id, a_mail())
+    assert delivered.ticket is not None
+    await _told(keeper.reply_to(delivered.ticket))
+    while not (failed := await keeper.deliveries.list(status=DeliveryStatus.FAILED)):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    await keeper.deliveries.retry(failed[0].id)
+    await keeper.bindings.remove(binding.id)
+
+
+def a_mail() -> Raw:
+    return Raw(body=b"From: ann@example.org\r\nMessage-ID: <1@example.org>\r\nSubject: Hi\r\n\r\nhello\r\n")
+
+
 async def _told(work: Any) -> dict[str, Any]:
     line: dict[str, Any]
     try:
@@ -257,6 +284,10 @@ async def obey(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -
             except TurnkeeperError as error:
                 return {"error": error.code, "status": error.http_status}
             return {"turn": reply.turn, "text": reply.text, "session_id": reply.session_id, "run_id": reply.run_id}
+        case "mail":
+            terms = BindingTerms(name="mail", strangers=Strangers.GUEST, reply=ReplyPath(kind=ReplyKind.SMTP))
+            binding = await keeper.bindings.create("email", replace(terms, agent=AgentId("counter")))
+            await keeper.channels.deliver("email", binding.id, a_mail())
         case "follow":
             run = await keeper.run(command["run_id"])
             *_, last = [frame async for frame in keeper.follow(run)]

@@ -82,7 +82,7 @@ class Outbox:
         if room <= 0:
             return
         due = await self._store.claim(
-            node=self._node, at=self._clock.now(), lease_seconds=2 * self._rules.send_seconds + 5, limit=room
+            node=self._node, at=self._clock.now(), lease_seconds=2 * self._rules.send_seconds, limit=room
         )
         for delivery in due:
             task = asyncio.get_running_loop().create_task(self._carry(delivery))
