@@ -5,6 +5,7 @@ import contextlib
 import logging
 import traceback
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -36,6 +37,7 @@ from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.runs import CANCEL, ResumeTerms, RunEnd
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store
+from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.settings import Settings
 from turnkeeper.steps.change_units import ChangeUnits
 from turnkeeper.steps.commit import Commit, explain
@@ -60,6 +62,7 @@ class World:
     extractor: Extractor
     packs: PackShelf
     channels: Channels
+    telemetry: Telemetry
     senders: Mapping[ReplyKind, Sender]
     policy: Policy
     compiler: Compiler
@@ -163,14 +166,16 @@ class Engine:
             async with asyncio.timeout(seconds_left) as limit:
                 for name, step in self._turn_steps if live.run.input.command is None else self._command_steps:
                     trace.begin(name)
-                    draft = await step(draft)
+                    with self._span(name, live.run):
+                        draft = await step(draft)
                     trace.end()
                     if draft.is_over:
                         break
                     self._hurry(live, draft, limit)
             live.begin_commit()
             trace.begin("commit")
-            draft = await self._commit(draft)
+            with self._span("commit", live.run):
+                draft = await self._commit(draft)
         except asyncio.CancelledError as error:
             await self._end_stopped(live, draft, error)
         except TimeoutError as error:
@@ -195,8 +200,13 @@ class Engine:
             await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
         else:
             live.queued_behind, live.unit_changes = draft.queued, draft.unit_changes
+            self._tell_of_trace(draft)
             return draft.reply
         return None
+
+    def _span(self, name: str, run: Run) -> AbstractContextManager[object]:
+        facts = {"tenant_id": run.tenant, "session_id": run.session_id, "run_id": run.id, "agent": run.agent}
+        return self._world.telemetry.span(name, run.trace_id, run.input.trace, facts)
 
     def _hurry(self, live: LiveRun, draft: TurnDraft, limit: asyncio.Timeout) -> None:
         """A step has found out that the run has less time than was thought."""
@@ -204,6 +214,15 @@ class Engine:
             left = (draft.deadline - self._world.clock.now()).total_seconds()
             live.deadline = draft.deadline
             limit.reschedule(asyncio.get_running_loop().time() + left)
+
+    def _tell_of_trace(self, draft: TurnDraft) -> None:
+        """Whether the trace of the request went through everything that was made for it."""
+        wanted = draft.run.trace_id
+        seen = {
+            draft.context.trace_id if draft.context else wanted,
+            draft.compiled.trace_id if draft.compiled else wanted,
+        }
+        self._world.telemetry.propagated(draft.run.tenant, whole=seen == {wanted})
 
     async def _end(self, live: LiveRun, draft: TurnDraft, status: RunStatus, error: RunError | None = None) -> None:
         """A durable record of an end that leaves the session as it was, or as a reset left it."""

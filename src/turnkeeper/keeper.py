@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from turnkeeper.keeping.bindings import Bindings
 from turnkeeper.keeping.channels import Channels
 from turnkeeper.keeping.continuing import checked_idle, continued
 from turnkeeper.keeping.deliveries import Deliveries
+from turnkeeper.keeping.door import Door, Ticket
 from turnkeeper.keeping.invoking import Invoking
 from turnkeeper.keeping.limits import Limits
 from turnkeeper.keeping.packs import Packs
@@ -40,7 +41,7 @@ from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import HOUSE, AgentId, RunId, SessionId, Subject, TenantId, TraceId
+from turnkeeper.model.ids import AgentId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.node import Node
@@ -59,26 +60,13 @@ from turnkeeper.ports.store import WriteProbe
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
-from turnkeeper.steps.receive import Inbound, is_id, receive
+from turnkeeper.steps.receive import Inbound, is_id
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.upkeep.leases import LeaseRenewer
 from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
 
 F = TypeVar("F", bound=Callable[[AgentTurn], Any])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
-    """An accepted message: what was made of it, before it is answered."""
-
-    run: Run
-    created: bool
-    replaced_session_id: SessionId | None
-    replaced_reason: str | None
-    attached: bool
-    live: LiveRun | None
-    is_answer: bool
 
 
 class Turnkeeper:
@@ -102,6 +90,18 @@ class Turnkeeper:
         self._engine = Engine(self._world)
         self._dispatch = Dispatch(self._world, self._engine, self._feed, has_letters=self._send_letters)
         self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
+        self.telemetry = self._world.telemetry
+        self._door = Door(
+            self._engine.take_in,
+            self._store.audit,
+            self._world.channels,
+            self._world.telemetry,
+            self._clock,
+            settings,
+            check_open=self._check_open,
+            ready=self._be_known,
+            start=self._start,
+        )
         self._renewer = LeaseRenewer(
             self._store.runs,
             self._dispatch.live_leases,
@@ -201,7 +201,6 @@ class Turnkeeper:
         self._started_at = self._clock.now()
         self._agents_told: frozenset[AgentId] = frozenset()
         self._accepting = self._opened = self._closed = False
-        self.unaudited = 0
 
     @classmethod
     def open(
@@ -401,34 +400,9 @@ class Turnkeeper:
         """
         return await self._invoking(document, principal, signals=signals)
 
-    async def accept(
-        self,
-        inbound: Inbound,
-        principal: Principal,
-        *,
-        verb: str | None = None,
-        about: Mapping[str, Any] | None = None,
-    ) -> Ticket:
-        """Take in what a face has written down. What is refused is audited under its verb, and `about` what it was."""
-        verb = verb or ("chat" if inbound.command is None else inbound.command.value)
-        try:
-            taken = await self._take_in(inbound, principal)
-        except TurnkeeperError as error:
-            await self.refused(error, principal=principal, verb=verb, trace_id=inbound.trace_id, **(about or {}))
-            raise
-        if taken.created:
-            run = taken.accepted.run
-            self._tell_of_session(run.tenant, run.session_id, run.agent)
-        live = await self._dispatch.accepted(taken.accepted)
-        return Ticket(
-            run=taken.accepted.run,
-            created=taken.created,
-            replaced_session_id=taken.replaced,
-            replaced_reason=taken.replaced_reason,
-            attached=taken.accepted.attached,
-            live=live,
-            is_answer=inbound.answers is not None,
-        )
+    async def accept(self, inbound: Inbound, principal: Principal, **about: Any) -> Ticket:
+        """Take in what a face has written down; see `keeping.door`."""
+        return await self._door.accept(inbound, principal, **about)
 
     async def reset(
         self,
@@ -557,7 +531,7 @@ class Turnkeeper:
             level=level,
             trace_id=trace_id,
         )
-        envelope = self._envelope(inbound, principal)
+        envelope = self._door.envelope(inbound, principal)
         before = None if from_session_id is None else await self._finished(from_session_id, principal)
         if before is not None and agent is None:
             envelope = replace(envelope, agent=before.session.agent)
@@ -743,29 +717,18 @@ class Turnkeeper:
     async def verify_audit(self, tenant: str | None = None) -> Verdict:
         return await verify_audit(self._store.audit, None if tenant is None else TenantId(tenant))
 
-    async def refused(
-        self,
-        error: TurnkeeperError,
-        *,
-        principal: Principal | None,
-        verb: str,
-        trace_id: str | None = None,
-        **about: Any,
-    ) -> None:
-        """Record once that something was refused, and `about` what. When the store is gone, count what is missing."""
-        if error.audited:
-            return
-        error.audited = True
-        facts: dict[str, Any] = {"trace_id": trace_id, "stage": error.stage, **about}
-        if principal is not None:
-            facts |= {"user": principal.user, "role": principal.role.value}
-        tenant = principal.tenant if principal else HOUSE
-        try:
-            await self._store.audit.record(
-                AuditFacts(tenant=tenant, at=self._clock.now(), verb=verb, outcome=error.code, facts=facts)
-            )
-        except StoreUnavailable:
-            self.unaudited += 1
+    async def refused(self, error: TurnkeeperError, **about: Any) -> None:
+        """Record once that something was refused; see `keeping.door`."""
+        await self._door.refused(error, **about)
+
+    @property
+    def unaudited(self) -> int:
+        """How many refusals could not be recorded, because the store was gone."""
+        return self._door.unaudited
+
+    def metrics(self) -> bytes:
+        """What was counted since this process began, as Prometheus reads it."""
+        return self.telemetry.exposition()
 
     async def audit_entries(self, tenant: str | None = None) -> AsyncIterator[AuditEntry]:
         """Every entry of the audit, chain by chain in order; of one tenant or of all."""
@@ -812,22 +775,14 @@ class Turnkeeper:
     ) -> AuditFacts:
         return audit_of(self._command(command, principal, trace_id=trace_id), "accepted", **ids)
 
-    async def _take_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
-        stage = "receive"
-        try:
-            self._check_open()
-            envelope = receive(
-                inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings
-            )
-            stage = "intake"
-            await self._be_known()
-            return await self._engine.take_in(envelope)
-        except TurnkeeperError as error:
-            error.stage = error.stage or stage
-            raise
+    async def _start(self, taken: TakenIn) -> LiveRun | None:
+        if taken.created:
+            run = taken.accepted.run
+            self._tell_of_session(run.tenant, run.session_id, run.agent)
+        return await self._dispatch.accepted(taken.accepted)
 
     async def _refuse_sooner(self, inbound: Inbound, principal: Principal) -> None:
-        await self._engine.take_in.refuse_sooner(self._envelope(inbound, principal))
+        await self._engine.take_in.refuse_sooner(self._door.envelope(inbound, principal))
 
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING
@@ -863,13 +818,7 @@ class Turnkeeper:
         self._dispatch.woken(tenant, subject)
 
     def _command(self, command: Command, principal: Principal, *, trace_id: str | None = None) -> Envelope:
-        return self._envelope(Inbound(command=command, trace_id=trace_id), principal)
-
-    def _envelope(self, inbound: Inbound, principal: Principal) -> Envelope:
-        return receive(inbound, principal, now=self._clock.now(), trace_id=self._new_trace_id(), settings=self.settings)
-
-    def _new_trace_id(self) -> TraceId:
-        return TraceId(os.urandom(16).hex())
+        return self._door.envelope(Inbound(command=command, trace_id=trace_id), principal)
 
     def _node(self) -> Node:
         agents = frozenset(self._world.agents.all())

@@ -35,6 +35,7 @@ class Settings:
     rate_per_second: float = 200.0
     rate_burst: int = 400
     streams: int = 1_000
+    telemetry: str = "counts"
     long_runs: int = 100
 
     lease_seconds: float = 15.0
@@ -114,6 +115,8 @@ class Settings:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
         if self.envelopes not in ("strict", "lenient"):
             raise ValueError(f"envelopes are strict or lenient, not {self.envelopes!r}")
+        if self.telemetry not in ("counts", "otel"):
+            raise ValueError(f"telemetry is counts or otel, not {self.telemetry!r}")
         if self.rate_per_second <= 0 or self.rate_burst < 1:
             raise ValueError("rate_per_second is more than nothing, and rate_burst at least 1")
         if self.explanation_detail not in tuple(Detail):

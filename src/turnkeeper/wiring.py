@@ -19,6 +19,7 @@ from turnkeeper.channels.smtp_sender import SmtpSender, server_of
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
+from turnkeeper.errors import ExtraMissing
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.binding import ReplyKind
 from turnkeeper.model.ids import AgentId, NodeId, sortable_id
@@ -35,6 +36,7 @@ from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.ports.tokenizer import EstimatingTokenizer
 from turnkeeper.scope.policy_file import read_policy
 from turnkeeper.settings import Settings
+from turnkeeper.telemetry.counting import Counts
 
 
 class SystemClock:
@@ -97,6 +99,17 @@ def senders_from(settings: Settings, clock: Clock) -> Mapping[ReplyKind, Sender]
     }
 
 
+def telemetry_from(settings: Settings) -> Counts:
+    """Raises ExtraMissing when spans are wanted and the extra for them is not installed."""
+    if settings.telemetry != "otel":
+        return Counts()
+    try:
+        from turnkeeper.telemetry.otel import OpenTelemetry
+    except ModuleNotFoundError as missing:
+        raise ExtraMissing("otel", str(missing.name)) from None
+    return OpenTelemetry()
+
+
 def wire(
     settings: Settings,
     *,
@@ -134,6 +147,7 @@ def wire(
         extractor=RuleExtractor(),
         packs=PackShelf(store.packs),
         channels=ChannelRegistry(),
+        telemetry=telemetry_from(settings),
         senders=senders_from(settings, clock),
         policy=policy or policy_from(settings),
         compiler=compiler or PlainCompiler(EstimatingTokenizer()),

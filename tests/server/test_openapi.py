@@ -20,6 +20,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
     assert routes == {
         "POST /api/v1/chat",
         "POST /api/v1/invoke",
+        "GET /metrics",
         "GET /api/v1/schemas",
         "GET /api/v1/schemas/{name}",
         "POST /api/v1/sessions",
@@ -60,6 +61,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "GET /api/v1/sessions/{session_id}/explanations/{run_id}",
         "GET /api/v1/runs/{run_id}",
         "GET /api/v1/runs/{run_id}/feed",
+        "GET /api/v1/runs/{run_id}/checkpoints",
+        "GET /api/v1/runs/{run_id}/effects",
         "GET /api/v1/runs/{run_id}/explanation",
         "POST /api/v1/runs/{run_id}/cancel",
         "POST /api/v1/runs/{run_id}/answer",

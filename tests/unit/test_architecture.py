@@ -20,7 +20,7 @@ BASE = {"ports", "model", "errors"}
 CRAFTS = {"intent", "knowledge", "packs", "scope", "substrate", "ledger", "custody"}
 INNER = BASE | CRAFTS | {"steps", "engine", "upkeep", "channels"}
 FACES = {"server", "bus", "cli", "client"}
-GIVEN_TO_FACES = {"keeper", "keeping", "settings", "ledger", "turnkeeper"} | BASE
+GIVEN_TO_FACES = {"schemas", "keeper", "keeping", "settings", "ledger", "turnkeeper"} | BASE
 
 # Who may import whom. Every room may import itself; "turnkeeper" is the public face, __init__.py.
 ROOMS: dict[str, set[str]] = {
@@ -38,13 +38,15 @@ ROOMS: dict[str, set[str]] = {
     "engine": {"steps", "settings"} | CRAFTS | BASE,
     "dispatch": {"engine"} | CRAFTS | BASE,
     "stores": {"wording"} | BASE,
+    "telemetry": BASE,
+    "schemas": set(),
     "agents": {"knowledge"} | BASE,
     "channels": BASE,
     "upkeep": {"ledger"} | BASE,
     "settings": {"model", "errors"},
-    "wiring": {"settings", "stores", "agents"} | INNER,
+    "wiring": {"settings", "stores", "agents", "telemetry"} | INNER,
     "keeper": {"wiring", "settings", "dispatch", "keeping"} | INNER,
-    "keeping": {"settings"} | INNER,
+    "keeping": {"settings", "schemas"} | INNER,
     "turnkeeper": {"keeper", "settings", "agents"} | BASE,
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,
@@ -62,6 +64,8 @@ LIBRARIES: dict[str, set[str]] = {
     "fastapi": {"server"},
     "pydantic": {"server"},
     "sse_starlette": {"server"},
+    "prometheus_client": {"telemetry"},
+    "opentelemetry": {"telemetry"},
     "starlette": {"server"},
     "uvicorn": {"server", "cli"},
     "uvloop": {"server", "cli"},
@@ -70,7 +74,7 @@ LIBRARIES: dict[str, set[str]] = {
     "httpx2": {"agents", "channels", "client", "cli"},
     "aiosmtplib": {"channels"},
     "dateparser": {"intent"},
-    "jsonschema_rs": {"channels", "intent"},
+    "jsonschema_rs": {"channels", "intent", "keeping"},
     "phonenumbers": {"intent", "packs"},
     "rapidfuzz": {"intent", "packs"},
     "re2": {"intent"},

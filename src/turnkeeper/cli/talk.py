@@ -15,7 +15,8 @@ import msgspec
 
 from turnkeeper.cli.local import found_at, note_of
 from turnkeeper.errors import TurnkeeperError
-from turnkeeper.keeper import Ticket, Turnkeeper
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
 from turnkeeper.packs.demos import demo_packs
 from turnkeeper.server.wire_explanations import ExplanationOut

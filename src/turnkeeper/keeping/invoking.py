@@ -80,12 +80,13 @@ class Invoking(Generic[T]):
         try:
             inbound, speaker = await self._inbound(document, principal, signals)
         except TurnkeeperError as error:
-            await self.refused(error, principal=principal, verb=VERB, trace_id=_trace_id(document), **about)
+            trace_id = _trace_id(document)
+            await self.refused(error, principal=principal, verb=VERB, trace_id=trace_id, began=began, **about)
             raise
         assert inbound.prepared is not None
         took = {"acceptance_ms": round((time.perf_counter() - began) * 1000, 3)}
         prepared = replace(inbound.prepared, audited={**inbound.prepared.audited, **about, **took})
-        return await self.accept(replace(inbound, prepared=prepared), speaker, verb=VERB, about=about)
+        return await self.accept(replace(inbound, prepared=prepared), speaker, verb=VERB, about=about, began=began)
 
     async def _inbound(
         self, document: Any, principal: Principal, signals: Mapping[str, Any] | None

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request, Response
 
 from turnkeeper.errors import EnvelopeInvalid, ShuttingDown
-from turnkeeper.keeper import Ticket, Turnkeeper
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.principal import Principal

@@ -1,7 +1,7 @@
 """The house itself: is it alive, is it ready, and where to go from here."""
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from turnkeeper.server.guard import Keeper
 from turnkeeper.server.openapi import problems_of_readiness
@@ -33,6 +33,12 @@ async def readyz(keeper: Keeper) -> Health:
     """This node takes messages: its database can be written, and it is not shutting down."""
     await keeper.ping()
     return Health(status="ready", version=own_version())
+
+
+@router.get("/metrics", name="metrics", response_class=Response)
+async def metrics(keeper: Keeper) -> Response:
+    """What was counted in this process, in the text format of Prometheus."""
+    return Response(keeper.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/", name="welcome", response_class=HTMLResponse)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Request, Response
 from fastapi.responses import JSONResponse
 
 from turnkeeper import errors
-from turnkeeper.keeper import Ticket
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.mode import Mode
 from turnkeeper.schemas import NAMES, schema, whole
 from turnkeeper.server.auth import Caller

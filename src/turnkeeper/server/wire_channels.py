@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from turnkeeper.errors import EnvelopeInvalid
-from turnkeeper.keeper import Ticket
 from turnkeeper.keeping.bindings import with_new
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.binding import (
     Binding,
