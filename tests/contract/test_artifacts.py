@@ -5,14 +5,20 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.backends import Backend, Refused
-from tests.contract.builders import TENANT, USER, audit_of
-from turnkeeper.errors import ArtifactNotFound
+from tests.contract.builders import TENANT, USER, audit_of, clock
+from turnkeeper.errors import ArtifactDamaged, ArtifactNotFound
 from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.ids import ArtifactId, TenantId
 from turnkeeper.ports.store import Store
+from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.testing.clock import NOON
 
 LETTER = bytes(range(256)) * 4
+# As someone could who owns the server.
+DAMAGE = {
+    "turnkeeper.stores.sqlite": "DROP TRIGGER blobs_keep;\nUPDATE blobs SET data = x'00';",
+    "turnkeeper.stores.postgres": "ALTER TABLE blobs DISABLE TRIGGER ALL; UPDATE blobs SET data = '\\x00'",
+}
 
 
 def an_artifact(id: str = "art_1", content: bytes = LETTER, tenant: TenantId = TENANT) -> Artifact:
@@ -84,3 +90,13 @@ async def test_what_is_kept_can_neither_be_changed_nor_deleted(
 
     with pytest.raises(Refused, match="append-only"):
         await backend.execute(change.format(table))
+
+
+async def test_content_that_is_not_what_was_kept_is_not_given_out(store: Store, backend: Backend) -> None:
+    kept, shelf = await keep(store, an_artifact()), ArtifactShelf(store.artifacts, clock, most_bytes=10)
+    assert await shelf.read(kept) == LETTER
+
+    await backend.execute(DAMAGE[backend.package])
+
+    with pytest.raises(ArtifactDamaged):
+        await shelf.read(kept)
