@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from turnkeeper import AgentTurn
+from turnkeeper import AgentTurn, Judgement, Phase, Verdict
 
 PIECE = 2_100
 """More than a delta holds, so that every piece of the streamer is one of its own."""
@@ -20,12 +20,12 @@ async def gated(turn: AgentTurn) -> str:
 
 
 async def streamer(turn: AgentTurn) -> AsyncIterator[str]:
-    """Says as many pieces as it is asked for, and waits at its gate before the last one."""
-    pieces = int(turn.params.get("pieces", 3))
+    """Says as many pieces of a size as it is asked for, and waits at its gate before the last one."""
+    pieces, size = int(turn.params.get("pieces", 3)), int(turn.params.get("size", PIECE))
     for number in range(pieces):
         if number == pieces - 1:
             await _pass(turn)
-        yield f"{number:04d}" + "." * (PIECE - 4)
+        yield f"{number:04d}" + "." * (size - 4)
 
 
 async def endless(turn: AgentTurn) -> AsyncIterator[str]:
@@ -36,6 +36,16 @@ async def endless(turn: AgentTurn) -> AsyncIterator[str]:
 
 async def failing(turn: AgentTurn) -> str:
     raise RuntimeError(f"secret words of {turn.text}")
+
+
+async def doing(turn: AgentTurn) -> AsyncIterator[str | Verdict]:
+    """Does something to the world, and judges it."""
+    yield await turn.once("stamp", lambda: f"Stamped {turn.text}.")
+    yield Verdict(phase=Phase.SCORE, value=Judgement.ACCEPT, step="stamp")
+    if turn.text == "escalate":
+        yield Verdict(phase=Phase.SCORE, value=Judgement.ESCALATE, kind="cost", reasons=("It is dear.",))
+    if turn.text == "reject":
+        yield Verdict(phase=Phase.VERIFY, value=Judgement.REJECT, kind="loop_guard", reasons=("Again?",))
 
 
 async def asking(turn: AgentTurn) -> str:

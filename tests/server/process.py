@@ -19,7 +19,7 @@ import httpx2
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
-AGENTS = ("gated", "streamer", "endless", "failing", "asking")
+AGENTS = ("gated", "streamer", "endless", "failing", "asking", "doing")
 
 
 class ServerProcess:

@@ -1,14 +1,12 @@
 """Following a run or a session: in order, without gaps, from any point, on any node."""
 
 import itertools
-import json
-import socket
 import threading
 from pathlib import Path
-from typing import Any
 
 from tests.server.conftest import House
 from tests.server.process import Api, Event, a_server, audit_of, types_of, wait_for
+from tests.server.slow_reader import not_reading, read_until
 
 ENDED_BY_DELTAS = ["run.accepted", "output.delta", "output.delta", "output.delta", "run.completed"]
 
@@ -206,7 +204,7 @@ def test_a_heartbeat_keeps_a_quiet_stream_alive(tmp_path: Path) -> None:
 
 def test_a_reader_that_does_not_read_stalls_nobody(house: House, ben: Api) -> None:
     session_id = ben.post("/sessions", {"agent": "streamer"}).json()["id"]
-    with not_reading(house, f"/api/v1/sessions/{session_id}/feed?after=0") as connection:
+    with not_reading(house.server, f"/api/v1/sessions/{session_id}/feed?after=0") as connection:
         for _ in range(4):
             ben.chat("Go", session_id=session_id, params={"pieces": 400})
         other = ben.chat("Hello")
@@ -227,38 +225,6 @@ def assert_chained(events: list[Event], after: Event | None = None) -> None:
         assert events[0].data["prev"] == after.data["seq"]
     for before, event in itertools.pairwise(events):
         assert event.data["prev"] == before.data["seq"]
-
-
-class not_reading:  # noqa: N801  # reads as a sentence after `with`
-    """A connection with a small window that asks for a stream and takes nothing of it."""
-
-    def __init__(self, house: House, path: str) -> None:
-        host, port = house.server.url.removeprefix("http://").split(":")
-        self._socket = socket.socket()
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self._socket.connect((host, int(port)))
-        head = f"GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer token-of-ben\r\n\r\n"
-        self._socket.sendall(head.encode())
-
-    def __enter__(self) -> socket.socket:
-        return self._socket
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-
-def read_until(connection: socket.socket, *, completed: int) -> list[Event]:
-    """What a reader finds that begins to read at last."""
-    events: list[Event] = []
-    with connection.makefile("rb") as file:
-        for raw in file:
-            line = raw.decode()
-            if line.startswith("data: "):
-                data: dict[str, Any] = json.loads(line.removeprefix("data: "))
-                events.append(Event(type=data["type"], id=str(data["seq"]), data=data))
-                if types_of(events).count("run.completed") == completed:
-                    return events
-    raise AssertionError("the stream ended")
 
 
 def test_fact_25_a_stream_names_its_charset_and_ends_with_the_whole_answer(ben: Api) -> None:

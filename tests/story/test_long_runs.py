@@ -560,6 +560,13 @@ async def test_a_long_run_outlives_the_time_of_a_short_one_and_not_its_own(setti
     assert late.value.code == "run_timed_out"
 
 
+async def test_a_session_that_its_client_keeps_has_no_long_runs(keeper: Turnkeeper) -> None:
+    with pytest.raises(TurnkeeperError) as refused:
+        await keeper.chat("Go", custody="client", session_id="mine", **LONG)
+
+    assert [fault["pointer"] for fault in refused.value.details] == ["/mode"]
+
+
 # --- critics
 
 

@@ -281,6 +281,8 @@ def _check_combination(
             faults.add("answers", "a session in client custody has no waiting runs")
         if double_text is not None:
             faults.add("double_text", "a session in client custody has no queue")
+        if inbound.mode == Mode.LONG_RUNNING:
+            faults.add("mode", "a session in client custody has no long runs; nothing of it is kept in between")
         if inbound.carried is not None:
             _check_carried(inbound.carried, most_bytes, faults)
 
