@@ -113,7 +113,7 @@ class _Lenient(email.policy.Compat32):
 
 _WITH_PARAMETERS = frozenset(("content-type", "content-disposition"))
 _LENIENT = _Lenient()
-_AS_WRITTEN = _Lenient(mangle_from_=False, max_line_length=None)
+_AS_WRITTEN = _Lenient(max_line_length=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +242,7 @@ def _said(content: _Content, subject: str, signals: dict[str, Any], *, locale: s
     if not message.strip() and not content.parts:
         raise ChannelPayloadInvalid.at("/body", "is empty, and so is the subject; nothing is attached")
     signals |= {"is_html_only": is_html, "is_quote_stripped": words.has_quote, "parts": content.told}
-    if words.text != whole.strip():
+    if words.has_quote or words.has_signature:
         signals["whole_text"] = whole
     if words.has_signature:
         signals["is_signature_stripped"] = True

@@ -8,12 +8,15 @@ from typing import Any
 from turnkeeper.channels.plain import MOST_DEPTH, plain
 from turnkeeper.errors import ChannelPayloadInvalid
 
+MOST_BYTES = 8 * 1024 * 1024
 _LARGEST_INTEGER = 2**63 - 1
 _STRINGS_AND_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 def read_object(body: bytes) -> dict[str, Any]:
     """Raises ChannelPayloadInvalid for what is no JSON object in UTF-8. Its texts are plain."""
+    if len(body) > MOST_BYTES:
+        raise _refused(f"has more than {MOST_BYTES} bytes")
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:

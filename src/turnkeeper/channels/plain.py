@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turnkeeper.channels.shapes import below
@@ -17,24 +17,60 @@ def plain_text(text: str) -> str:
     return _NOT_PLAIN.sub("\ufffd", text)
 
 
-def plain(value: Any, pointer: str, *, depth: int = 0) -> Any:
+def plain(value: Any, pointer: str) -> Any:
     """A copy that every store can keep. Raises ChannelPayloadInvalid for what is no JSON, or is nested too deep."""
-    match value:
-        case None | bool() | int():
-            return value
-        case str():
-            return plain_text(value)
-        case float() if math.isfinite(value):
-            return value
-        case float():
-            raise ChannelPayloadInvalid.at(pointer, "is not a number that JSON has")
-        case Mapping() | list() | tuple() if depth >= MOST_DEPTH:
-            raise ChannelPayloadInvalid.at(pointer, f"is nested more than {MOST_DEPTH} levels deep")
-        case Mapping():
-            return {
-                plain_text(str(name)): plain(each, below(pointer, str(name)), depth=depth + 1)
-                for name, each in value.items()
-            }
-        case list() | tuple():
-            return [plain(each, below(pointer, number), depth=depth + 1) for number, each in enumerate(value)]
-    raise ChannelPayloadInvalid.at(pointer, "is not JSON")
+    try:
+        return _plain(value, 0)
+    except _Unfit as unfit:
+        for part in reversed(unfit.path):
+            pointer = below(pointer, part)
+        raise ChannelPayloadInvalid.at(pointer, unfit.reason) from None
+
+
+class _Unfit(Exception):
+    """`path` grows on the way out, so that the many that are fit pay nothing for it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.path: list[str | int] = []
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return plain_text(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _Unfit("is not a number that JSON has")
+        return value
+    if not isinstance(value, Mapping | list | tuple):
+        raise _Unfit("is not JSON")
+    if depth >= MOST_DEPTH:
+        raise _Unfit(f"is nested more than {MOST_DEPTH} levels deep")
+    return _plain_object(value, depth + 1) if isinstance(value, Mapping) else _plain_list(value, depth + 1)
+
+
+def _plain_object(value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+    name = ""
+    read = {}
+    try:
+        for key, each in value.items():
+            name = plain_text(str(key))
+            read[name] = _plain(each, depth)
+    except _Unfit as unfit:
+        unfit.path.append(name)
+        raise
+    return read
+
+
+def _plain_list(value: Sequence[Any], depth: int) -> list[Any]:
+    read: list[Any] = []
+    try:
+        for each in value:
+            read.append(_plain(each, depth))
+    except _Unfit as unfit:
+        unfit.path.append(len(read))
+        raise
+    return read

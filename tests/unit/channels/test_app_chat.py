@@ -87,6 +87,7 @@ def test_each_fault_of_a_body_is_named_by_its_pointer(body: object, pointers: li
         b'{"user": "u", "message": "a", "n": ' + b"9" * 5000 + b"}",
         b'{"user": "u", "user": "v", "message": "a"}',
         b'{"user": "u", "message": "\xff"}',
+        b'{"user": "u", "message": "' + b"a" * 9_000_000 + b'"}',
         b'{"user": "u", "message": "a", "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],
 )

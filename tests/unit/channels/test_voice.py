@@ -68,8 +68,9 @@ def test_deepgram_an_interim_result_is_not_final() -> None:
 def test_deepgram_channels_are_speakers_in_the_order_in_which_they_spoke() -> None:
     _, event = heard("deepgram_two_channels")
 
-    assert event.text == "hello good day"
-    assert [each["speaker"] for each in event.channel["asr"]["speaker_turns"]] == ["channel_0", "channel_1"]
+    assert event.text == "hello good day again"
+    speakers = [each["speaker"] for each in event.channel["asr"]["speaker_turns"]]
+    assert speakers == ["channel_0", "channel_1", "channel_0"]
     assert "speaker_overlap" in codes(event)
 
 
@@ -191,7 +192,7 @@ def test_each_fault_of_a_body_is_named_by_its_pointer(body: object, pointer: str
         ),
         ({"final": "yes"}, f"{ASR}/final"),
         ({"truncated": 1}, f"{ASR}/truncated"),
-        ({"tokens": [{"text": "a"}] * 50_001}, f"{ASR}/tokens"),
+        ({"tokens": [object()] * 50_001}, f"{ASR}/tokens"),
     ],
 )
 def test_a_signal_of_the_wrong_shape_is_named(asr: Any, pointer: str) -> None:
