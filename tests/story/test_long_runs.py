@@ -150,6 +150,7 @@ async def test_behaviour_41_a_long_run_goes_on_at_another_node_without_doing_any
         documents = await keeper.checkpoints(ticket.run.id)
         assert [document["verdict"]["step_id"] for document in documents] == ["0", "1", "2", "3"]
         assert [step["status"] for step in documents[3]["step_results"]] == ["done"] * 4
+        assert documents[1]["budget_used"] == {"tool_calls": 2}
         frames = await frames_of(keeper, ticket.run.id)
         (resumed,) = told(frames, "run.resumed")
         assert resumed["from"] == documents[1]["checkpoint_id"]
@@ -351,6 +352,32 @@ async def test_an_effect_that_was_begun_at_a_node_that_went_away(settings: Setti
     }[repeatable]
     assert (reply.text, outcomes, effect.status, len(keys)) == expected
     assert set(keys) == {f"{ticket.run.id}:mail"}
+
+
+async def test_a_run_that_is_tried_again_finds_the_effects_of_the_first_attempt(settings: Settings) -> None:
+    world, reached, go = World(), asyncio.Event(), asyncio.Event()
+
+    async def sender(turn: AgentTurn) -> str:
+        sent = await turn.once("mail", world.do, turn.effect_key("mail"))
+        reached.set()
+        await go.wait()
+        return str(sent)
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("sender", retry_safe=True)(sender)
+        ticket = await keeper.submit("Go", agent="sender")
+        await reached.wait()
+        await keeper.close(grace_seconds=0)
+    go.set()
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("sender", retry_safe=True)(sender)
+        reply = await keeper.reply_to(await _again(keeper, ticket.run.id))
+        (effect,) = await keeper.effects(reply.run_id)
+
+    assert reply.run_id != ticket.run.id
+    assert world.done == [f"{ticket.run.id}:mail"]
+    assert (reply.text, effect.attempts) == (f"{ticket.run.id}:mail is done", 1)
 
 
 async def test_an_unknown_effect_that_an_agent_does_not_expect_fails_the_run(keeper: Turnkeeper) -> None:
@@ -722,6 +749,23 @@ async def test_a_voice_turn_that_was_not_heard_well_is_refused(keeper: Turnkeepe
     assert refused.value.code == "verify_rejected"
     assert refused.value.details == ({"kind": "low_confidence", "message": reason},)
     assert calls == []
+
+
+async def test_what_was_odd_about_the_input_is_told_once_before_the_answer(keeper: Turnkeeper) -> None:
+    keeper.agent("payer")(lambda turn: f"{turn.ask('How much?')} it is.")
+    event = Event(text="pay bob", warnings=(EventWarning(code="asr_not_final"), EventWarning(code="locale_missing")))
+
+    asked = await keeper.reply_to(await keeper.accept(spoken(event), LOCAL))
+    await keeper.chat("five", session_id=asked.session_id, answers=asked.run_id)
+
+    frames = await frames_of(keeper, asked.run_id)
+    assert [data["code"] for data in told(frames, "event.warning")] == ["asr_not_final", "locale_missing"]
+    assert [frame.type.value for frame in frames][:4] == [
+        "run.accepted",
+        "event.warning",
+        "event.warning",
+        "run.waiting",
+    ]
 
 
 async def test_a_voice_turn_that_was_heard_well_passes_and_streams(keeper: Turnkeeper) -> None:
