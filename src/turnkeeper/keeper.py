@@ -19,6 +19,7 @@ from turnkeeper.errors import (
     TurnkeeperError,
 )
 from turnkeeper.keeping.artifacts import Artifacts
+from turnkeeper.keeping.audit import Audit
 from turnkeeper.keeping.bases import Bases
 from turnkeeper.keeping.bindings import Bindings
 from turnkeeper.keeping.channels import Channels
@@ -160,12 +161,14 @@ class Turnkeeper:
             change_session=self.change_session,
             audit=self._audit_of_command,
         )
+        self.audit = Audit(self._store.audit)
         self.limits = Limits(self._store.buckets, self._world.policy, self._clock, settings.streams)
         self._invoking = Invoking(
             channels=self._world.channels,
             policy=self._world.policy,
             packs=self._world.packs,
             settings=settings,
+            telemetry=self._world.telemetry,
             refused=self.refused,
             accept=self.accept,
             refuse_sooner=self._refuse_sooner,

@@ -20,6 +20,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
     assert routes == {
         "POST /api/v1/chat",
         "POST /api/v1/invoke",
+        "GET /api/v1/audit",
+        "GET /api/v1/audit/export",
         "GET /metrics",
         "GET /api/v1/schemas",
         "GET /api/v1/schemas/{name}",

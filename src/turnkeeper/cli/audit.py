@@ -1,13 +1,19 @@
-"""Proving the audit from the terminal."""
+"""Reading and proving the audit from the terminal."""
 
 import asyncio
 import os
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from turnkeeper.cli.say import complain, counting
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.audit import AuditQuery
 from turnkeeper.ledger.audit import Verdict
+from turnkeeper.model.ids import TenantId
+from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.settings import Settings, settings_from
 
 
@@ -31,6 +37,59 @@ def verify(*, database: str | None, tenant: str | None) -> int:
     )
     print(f"The audit holds: {counted}." if verdict.holds else f"The audit does not hold: {counted}.")
     return 0 if verdict.holds else 1
+
+
+def show(*, database: str | None, tenant: str, facts: Mapping[str, str], limit: int) -> int:
+    """The newest entries that fit, one a line, newest first."""
+    return _looking(database, partial(_show, tenant=tenant, facts=facts, limit=limit))
+
+
+def export(*, database: str | None, tenant: str) -> int:
+    """Every entry of a tenant as a line of JSON."""
+    return _looking(database, partial(_export, tenant=tenant))
+
+
+async def _show(keeper: Turnkeeper, *, tenant: str, facts: Mapping[str, str], limit: int) -> None:
+    query = AuditQuery(facts=facts)
+    for each in await keeper.audit.find(query, principal=_operator(tenant), limit=limit):
+        about = [
+            f"{name} {value}"
+            for name in ("user", "channel", "session_id", "run_id", "request_id", "stage")
+            if (value := each.facts.get(name))
+        ]
+        print(
+            f"{each.at:%Y-%m-%d %H:%M:%S}  {each.facts['verb']}  {each.facts['outcome']}  {', '.join(about)}".rstrip()
+        )
+
+
+async def _export(keeper: Turnkeeper, *, tenant: str) -> None:
+    async for line in keeper.audit.export(principal=_operator(tenant)):
+        print(line)
+
+
+def _operator(tenant: str) -> Principal:
+    """Who can open the database can read everything in it."""
+    return Principal(tenant=TenantId(tenant), user=LOCAL.user, role=Role.OWNER)
+
+
+def _looking(database: str | None, look: Callable[[Turnkeeper], Coroutine[Any, Any, None]]) -> int:
+    try:
+        settings = settings_from(os.environ, database=database)
+    except ValueError as error:
+        return complain(str(error))
+    path = local_file_of(settings)
+    if path is not None and not path.exists():
+        return complain(f"There is no database {path}. Name one with --database.")
+
+    async def looked() -> None:
+        async with Turnkeeper(settings).looking_in() as keeper:
+            await look(keeper)
+
+    try:
+        asyncio.run(looked())
+    except TurnkeeperError as error:
+        return complain(error.detail, code=1)
+    return 0
 
 
 async def _verdict(settings: Settings, tenant: str | None) -> Verdict:

@@ -4,8 +4,8 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.errors import StoreUnavailable, TurnkeeperError
@@ -81,7 +81,7 @@ class Door:
         began = time.perf_counter() if began is None else began
         verb = verb or ("chat" if inbound.command is None else inbound.command.value)
         try:
-            taken = await self._taken_in(inbound, principal)
+            taken = await self._taken_in(replace(inbound, verb=verb), principal)
         except TurnkeeperError as error:
             facts = {"channel": inbound.channel, "mode": str(inbound.mode), **(about or {})}
             trace_id = inbound.trace_id
@@ -105,7 +105,8 @@ class Door:
         stage = "receive"
         try:
             self._check_open()
-            envelope = self.envelope(inbound, principal)
+            with self._receiving(inbound, principal):
+                envelope = self.envelope(inbound, principal)
             stage = "intake"
             await self._ready()
             with self._span("intake", envelope):
@@ -180,6 +181,13 @@ class Door:
         if inbound.session_id is not None and inbound.command is None:
             outcome, reason = (RESUMED, "") if error is None else (REFUSED, error.code)
             self._telemetry.session_resume(principal.tenant, outcome, reason)
+
+    def _receiving(self, inbound: Inbound, principal: Principal) -> AbstractContextManager[object]:
+        """What was prepared has been received before, with a span of its own."""
+        if inbound.prepared is not None or inbound.trace_id is None:
+            return nullcontext()
+        facts = {"tenant_id": principal.tenant, "channel": inbound.channel}
+        return self._telemetry.span("receive", TraceId(inbound.trace_id), None, facts)
 
     def _span(self, name: str, envelope: Envelope) -> AbstractContextManager[object]:
         facts = {"tenant_id": envelope.principal.tenant, "channel": envelope.channel, "mode": envelope.mode.value}

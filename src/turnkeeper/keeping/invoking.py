@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -24,7 +25,7 @@ from turnkeeper.intent.serving import check_served
 from turnkeeper.keeping.envelopes import DEFAULTED, check_envelope, with_defaults
 from turnkeeper.model.envelope import OnMissing
 from turnkeeper.model.event import Attachment, Event
-from turnkeeper.model.ids import UserId
+from turnkeeper.model.ids import TraceId, UserId
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import Principal, Role
@@ -32,6 +33,7 @@ from turnkeeper.model.run import RunInput
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.channels import Channels, Said
+from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.settings import Settings
 from turnkeeper.steps.materialize import safety_mode
 from turnkeeper.steps.receive import Inbound, Prepared, narrowed
@@ -56,6 +58,8 @@ OF_OUR_OWN = ("channel_signals", "params", "answers", "resume", "on_missing", "p
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
+_HEX = re.compile(r"[0-9a-f]{2,32}")
+
 T = TypeVar("T")
 
 
@@ -67,6 +71,7 @@ class Invoking(Generic[T]):
     policy: Policy
     packs: PackShelf
     settings: Settings
+    telemetry: Telemetry
     refused: Callable[..., Awaitable[None]]
     accept: Callable[..., Awaitable[T]]
     refuse_sooner: Callable[[Inbound, Principal], Awaitable[None]]
@@ -93,12 +98,14 @@ class Invoking(Generic[T]):
     ) -> tuple[Inbound, Principal]:
         stage = "receive"
         try:
-            document, warnings = self._received(document, principal)
-            speaker = speaker_of(document, principal)
-            inbound = inbound_of(document, warnings)
+            with self._span(stage, document, principal):
+                document, warnings = self._received(document, principal)
+                speaker = speaker_of(document, principal)
+                inbound = inbound_of(document, warnings)
             stage = "normalize"
             try:
-                event = self._normalized(document, signals)
+                with self._span(stage, document, principal):
+                    event = self._normalized(document, signals)
                 inbound = self._prepared(inbound, document, speaker, event)
                 stage = "intake"
                 packs = await self._packs(inbound, speaker)
@@ -112,6 +119,15 @@ class Invoking(Generic[T]):
             error.stage = error.stage or stage
             raise
         return inbound, speaker
+
+    def _span(self, name: str, document: Any, principal: Principal) -> AbstractContextManager[object]:
+        """A span under that of the caller, once an envelope says which trace it belongs to."""
+        trace = _table(document, "trace") if isinstance(document, dict) else {}
+        ids = (trace.get("trace_id"), trace.get("span_id"), trace.get("trace_flags", "01"))
+        if not all(isinstance(id, str) and _HEX.fullmatch(id) for id in ids):
+            return nullcontext()
+        caller = TraceContext(span_id=str(ids[1]), flags=str(ids[2]))
+        return self.telemetry.span(name, TraceId(str(ids[0])), caller, {"tenant_id": principal.tenant})
 
     def _received(self, document: Any, principal: Principal) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         if not isinstance(document, dict):

@@ -66,8 +66,8 @@ class Envelope:
     """`packs` are those that a new session is pinned to; of one that is pinned they must be the same, and with
     `names_every_pack` all of them. `intent` is what the caller says it wants, None leaves that to the pack. `limits`
     are the most that it wants to spend, by resource. `claims` are what it says of its user and agent.
-    `audited` are facts about it for the audit alone. `grants` are what is left of those of the principal once claims
-    and channel are heard; None means every one.
+    `audited` are facts about it for the audit alone, where it is called by its `verb`. `grants` are what is left of
+    those of the principal once claims and channel are heard; None means every one.
     `same_as` is what makes two requests under one id the same; None means their whole body.
     """
 
@@ -90,6 +90,7 @@ class Envelope:
     reply_to: ReplyTo | None = None
     warnings: tuple[str, ...] = ()
     audited: Mapping[str, Any] = field(default_factory=dict)
+    verb: str | None = None
     custody: Custody = Custody.ENGINE
     carried: Mapping[str, Any] | None = None
     answers: RunId | None = None

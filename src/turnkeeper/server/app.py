@@ -6,6 +6,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
 from turnkeeper.server import (
     artifacts,
+    audit,
     bases,
     bindings,
     channels,
@@ -51,6 +52,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         bases.router,
         bases.mounts,
         packs.router,
+        audit.router,
         packs.of_session,
         artifacts.router,
         channels.router,

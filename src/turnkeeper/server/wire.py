@@ -329,6 +329,14 @@ class Health(Outbound):
     version: str
 
 
+class DroppedOut(Outbound):
+    """How many frames this reader missed, and which."""
+
+    count: int
+    first_seq: int
+    last_seq: int
+
+
 class FrameOut(Outbound):
     """What stands in `data:` of an event. `prev` is the number before it on this stream, so that a gap shows."""
 
@@ -338,7 +346,9 @@ class FrameOut(Outbound):
     run_id: str | None
     session_id: str
     trace_id: str | None
+    ts: datetime | None
     truncated: bool
+    dropped: DroppedOut | None
     data: dict[str, Any]
 
 

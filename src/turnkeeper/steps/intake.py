@@ -308,5 +308,5 @@ def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids
     }
     if principal.acted_by is not None:
         facts["acted_by"] = principal.acted_by
-    said = verb or ("chat" if envelope.command is None else envelope.command.value)
+    said = verb or envelope.verb or ("chat" if envelope.command is None else envelope.command.value)
     return AuditFacts(tenant=principal.tenant, at=envelope.received_at, verb=said, outcome=outcome, facts=facts)

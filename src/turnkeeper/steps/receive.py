@@ -61,6 +61,7 @@ class Inbound:
     message: Any = None
     prepared: Prepared | None = None
     mode: Any = Mode.BATCH
+    verb: str | None = None
     command: Command | None = None
     session_id: Any = None
     agent: Any = None
@@ -140,6 +141,7 @@ def receive(
         double_text=double_text,
         on_missing=on_missing,
         mode=mode,
+        verb=inbound.verb,
     )
     return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)
 

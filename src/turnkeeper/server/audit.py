@@ -1,0 +1,90 @@
+"""The audit: what was asked for, and what became of it."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+
+from turnkeeper.errors import NotAllowed
+from turnkeeper.keeping.audit import SOUGHT_BY, Audited, AuditQuery
+from turnkeeper.server.auth import Caller
+from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.openapi import problems
+from turnkeeper.server.sessions import Limit
+from turnkeeper.server.wire import Outbound, Page, page_of
+
+router = APIRouter(prefix="/audit", tags=["audit"], route_class=GuardedRoute)
+
+Fact = Annotated[str | None, Query(max_length=128)]
+
+
+class AuditOut(Outbound):
+    """One entry; `facts` are all that it says, `hash` binds it to the one before."""
+
+    id: str
+    at: datetime
+    verb: str
+    outcome: str
+    facts: dict[str, Any]
+    hash: str
+
+    @classmethod
+    def of(cls, found: Audited) -> "AuditOut":
+        facts = {name: value for name, value in found.facts.items() if name not in ("at", "verb", "outcome")}
+        return cls(
+            id=found.id,
+            at=found.at,
+            verb=found.facts["verb"],
+            outcome=found.facts["outcome"],
+            facts=facts,
+            hash=found.entry.hash.hex(),
+        )
+
+
+@router.get("", name="find_audit", response_model=Page[AuditOut], responses=problems(NotAllowed))
+async def find_audit(
+    keeper: Keeper,
+    caller: Caller,
+    verb: Fact = None,
+    outcome: Fact = None,
+    session_id: Fact = None,
+    run_id: Fact = None,
+    request_id: Fact = None,
+    trace_id: Fact = None,
+    user: Fact = None,
+    channel: Fact = None,
+    mode: Fact = None,
+    stage: Fact = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
+) -> Page[AuditOut]:
+    """The entries of one's tenant that fit, newest first. For owner and admin."""
+    said = (verb, outcome, session_id, run_id, request_id, trace_id, user, channel, mode, stage)
+    facts = {name: value for name, value in zip(SOUGHT_BY, said, strict=True) if value is not None}
+    query = AuditQuery(facts=facts, since=_aware(since), until=_aware(until))
+    found = await keeper.audit.find(query, principal=caller, limit=limit + 1, before=cursor)
+    return page_of([AuditOut.of(each) for each in found], limit, [each.id for each in found])
+
+
+@router.get("/export", name="export_audit", response_class=StreamingResponse, responses=problems(NotAllowed))
+async def export_audit(keeper: Keeper, caller: Caller) -> StreamingResponse:
+    """Every entry of one's tenant as a line of JSON, in order, with the hashes that prove it. For owner and admin."""
+    lines = keeper.audit.export(principal=caller)
+    first = await anext(lines, None)
+
+    async def told() -> AsyncIterator[str]:
+        if first is not None:
+            yield f"{first}\n"
+        async for line in lines:
+            yield f"{line}\n"
+
+    return StreamingResponse(told(), media_type="application/x-ndjson")
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """A moment without a zone is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
