@@ -360,6 +360,7 @@ class ProblemDetail(Outbound):
     parameter: str | None = None
     header: str | None = None
     code: str | None = None
+    kind: str | None = None
     file: str | None = None
     line: int | None = None
     column: int | None = None
