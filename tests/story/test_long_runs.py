@@ -11,6 +11,7 @@ from tests.eventually import eventually
 from tests.story.packed import desk
 from turnkeeper import AgentTurn, EffectUnknown, HeardWell, Judgement, Phase, Settings, Turnkeeper, Verdict
 from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
 from turnkeeper.model.effect import EffectStatus
 from turnkeeper.model.event import Event, EventWarning
@@ -160,10 +161,8 @@ async def test_behaviour_41_a_long_run_goes_on_at_another_node_without_doing_any
         assert [message.content for message in messages] == ["Go", reply.text]
 
 
-async def _again(keeper: Turnkeeper, run_id: str) -> Any:
+async def _again(keeper: Turnkeeper, run_id: str) -> Ticket:
     """The ticket of a run that another node has accepted."""
-    from turnkeeper.keeper import Ticket
-
     return Ticket(
         run=await keeper.run(run_id),
         created=False,

@@ -1,7 +1,7 @@
 """Hand the turn to its agent, have it judged, and stage what it says."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,7 +67,7 @@ class HandOff:
         except Suspended as asked:
             _check_piece(asked.question)
             ask = Ask(said=await output.finished(), question=asked.question, kind=asked.kind)
-            raise RunSuspended(judging.checkpoint(asks=(*draft.asks, ask))) from None
+            raise RunSuspended(judging.checkpoint((*draft.asks, ask))) from None
         finally:
             await output.stop()
         text = await output.finished()
@@ -165,7 +165,7 @@ class HandOff:
         return plain
 
 
-def _scoring(critic: Scorer, turn: AgentTurn, output: Output) -> Any:
+def _scoring(critic: Scorer, turn: AgentTurn, output: Output) -> Callable[[], Awaitable[Verdict]]:
     return lambda: critic.score(turn, output.text)
 
 

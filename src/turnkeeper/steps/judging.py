@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from turnkeeper.errors import AgentFailed, Escalated, VerifyRejected
-from turnkeeper.model.checkpoint import AskKind, Checkpoint
+from turnkeeper.model.checkpoint import Ask, AskKind, Checkpoint
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.plain_text import is_plain_text
@@ -65,27 +65,20 @@ class Judging:
             self._wait_for_approval(verdict, turn)
         return verdict
 
-    def checkpoint(self, **changes: object) -> Checkpoint:
+    def checkpoint(self, asks: tuple[Ask, ...], said: str = "") -> Checkpoint:
         """Where the run stands. What it has understood goes with it; what its pack says can be read again."""
-        draft = self._draft
-        used = dict(draft.materialized.budget.used)
-        if draft.resumed is not None:
-            return replace(draft.resumed, **{"verdicts": self.passed, "used": used, "said": "", **changes})  # type: ignore[arg-type]
+        draft, before = self._draft, self._draft.resumed
+        now = Checkpoint(asks=asks, verdicts=self.passed, said=said, used=dict(draft.materialized.budget.used))
+        if before is not None:
+            return replace(now, intent=before.intent, dialogue=before.dialogue, revision=before.revision)
         view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
-        common = {
-            "verdicts": self.passed,
-            "used": used,
-            "intent": view,
-            "dialogue": draft.dialogue,
-            "revision": draft.opened.session.revision,
-        }
-        return Checkpoint(**{**common, **changes})  # type: ignore[arg-type]
+        return replace(now, intent=view, dialogue=draft.dialogue, revision=draft.opened.session.revision)
 
     async def _keep(self, verdict: Verdict, *, is_refused: bool) -> None:
         draft, now = self._draft, self._clock.now()
         draft.trace.note("verdict", {"phase": verdict.phase.value, "value": verdict.value.value, "kind": verdict.kind})
         if draft.run.mode is Mode.LONG_RUNNING:
-            checkpoint = self.checkpoint(asks=draft.asks, said="" if is_refused else self._said())
+            checkpoint = self.checkpoint(draft.asks, said="" if is_refused else self._said())
             await self._checkpoints.save(draft.lease, checkpoint, verdict, at=now)
         else:
             await self._feed.append(draft.lease, FeedType.CRITIC_VERDICT, verdict.told, at=now)
