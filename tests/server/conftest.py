@@ -13,6 +13,13 @@ IDENTITIES = [
     {"token": "token-of-ada", "tenant": "acme", "user": "ada", "role": "owner"},
     {"token": "token-of-ben", "tenant": "acme", "user": "ben", "role": "member"},
     {"token": "token-of-cora", "tenant": "acme", "user": "cora", "role": "member", "grants": ["vouchers:buy"]},
+    {
+        "token": "token-of-gateway",
+        "tenant": "acme",
+        "user": "gateway",
+        "role": "member",
+        "grants": ["channels:deliver"],
+    },
     {"token": "token-of-vera", "tenant": "acme", "user": "vera", "role": "viewer"},
     {"token": "token-of-gus", "tenant": "globex", "user": "gus", "role": "owner"},
     {
