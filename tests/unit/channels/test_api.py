@@ -1,5 +1,7 @@
 """What a program sends stays as it is, and keeps to a schema where one is declared."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.channels.arriving import NO_TERMS, NOW, codes, posted
@@ -70,6 +72,16 @@ def test_a_schema_that_nobody_knows_is_a_warning() -> None:
 def test_a_schema_that_is_none_is_the_fault_of_the_binding(schema: object) -> None:
     with pytest.raises(ChannelPayloadInvalid) as refused:
         API.read(posted({}), Terms(settings={"schema": schema}), now=NOW)
+
+    assert refused.value.details[0]["pointer"] == "/settings/schema"
+
+
+def test_a_schema_reads_no_files(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "schema.json"
+    elsewhere.write_text('{"type": "object"}')
+
+    with pytest.raises(ChannelPayloadInvalid) as refused:
+        API.read(posted({}), Terms(settings={"schema": {"$ref": elsewhere.as_uri()}}), now=NOW)
 
     assert refused.value.details[0]["pointer"] == "/settings/schema"
 

@@ -232,6 +232,13 @@ def test_a_reply_tells_its_thread_and_what_it_answers() -> None:
     assert "> Which day do you come?" in signals["whole_text"]
 
 
+def test_a_mail_without_quote_and_signature_is_not_kept_twice() -> None:
+    arrival = read(mail("plain"))
+
+    assert arrival.said is not None
+    assert "whole_text" not in arrival.said.signals
+
+
 def test_headers_are_decoded_for_people() -> None:
     subjects = {name: read(mail(name)).thread["subject"] for name in ("encoded_words", "utf8_headers")}
 
