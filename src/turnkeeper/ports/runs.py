@@ -58,7 +58,8 @@ class Intake:
     """One message or command on its way into the queue.
 
     `run` is as it would be queued; the store fills in its numbers, and the session's agent where `agent` is None.
-    With `new_session` the session is created in the same write. `long_runs` is how many long runs the tenant may have.
+    With `new_session` the session is created in the same write. `long_runs` is how many long runs
+    the tenant may have; 0 is no limit.
     """
 
     run: Run

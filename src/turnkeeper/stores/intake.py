@@ -11,7 +11,7 @@ from turnkeeper.ports.runs import AgentTerms, Intake
 from turnkeeper.stores.rows import Row, micros, moment
 
 _NO_TERMS = AgentTerms()
-LONGEST = timedelta(days=30)
+LONGEST = timedelta(days=3)
 
 
 def terms_of(agents: Mapping[AgentId, AgentTerms], agent: AgentId) -> AgentTerms:

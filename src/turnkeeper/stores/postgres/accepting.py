@@ -159,7 +159,7 @@ class PostgresAccepting:
             raise busy(run.session_id, lease)
         if not idle and lease["queued"] >= intake.queue_limit:
             raise QueueFull(run.session_id, queued=lease["queued"])
-        if run.mode is Mode.LONG_RUNNING and await self._has_too_many_long_runs(tx, intake):
+        if run.mode is Mode.LONG_RUNNING and intake.long_runs and await self._has_too_many_long_runs(tx, intake):
             raise TooManyLongRuns(intake.long_runs)
 
         numbers = {"queue_no": lease["last_queue_no"] + 1, "feed_no": lease["last_feed_no"] + 1}

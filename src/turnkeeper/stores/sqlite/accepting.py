@@ -77,7 +77,7 @@ class SqliteAccepting:
             raise busy(run.session_id, lease)
         if not idle and lease["queued"] >= intake.queue_limit:
             raise QueueFull(run.session_id, queued=lease["queued"])
-        if run.mode is Mode.LONG_RUNNING and self._has_too_many_long_runs(tx, intake):
+        if run.mode is Mode.LONG_RUNNING and intake.long_runs and self._has_too_many_long_runs(tx, intake):
             raise TooManyLongRuns(intake.long_runs)
 
         changes: dict[str, Any] = {
