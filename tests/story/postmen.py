@@ -65,7 +65,7 @@ class MailServer:
 
 
 def _drop(server: SMTP) -> None:
-    assert server.transport is not None
+    assert isinstance(server.transport, asyncio.Transport)
     server.transport.abort()
 
 

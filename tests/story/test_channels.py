@@ -27,7 +27,7 @@ from turnkeeper.errors import (
 from turnkeeper.keeping.channels import DELIVER, Delivered, guest
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import Binding, BindingAuth, BindingTerms, ReplyKind, ReplyPath, Strangers
-from turnkeeper.model.ids import TenantId, UserId
+from turnkeeper.model.ids import AgentId, TenantId, UserId
 from turnkeeper.model.policy import Ceilings, Policy
 from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.ports.channels import Raw
@@ -136,7 +136,7 @@ async def test_attachments_are_kept_as_artifacts_of_their_sender(keeper: Turnkee
         seen.extend(turn.events[0].attachments)
         return "seen"
 
-    await keeper.bindings.change(door.id, replace(door.terms, agent="looking"))
+    await keeper.bindings.change(door.id, replace(door.terms, agent=AgentId("looking")))
     await answered(keeper, door, Raw(body=body))
 
     [attachment] = seen
@@ -174,13 +174,16 @@ async def expire(keeper: Turnkeeper, session_id: str) -> None:
     await keeper._store.sessions.expire(session.tenant, session.id, at=at, audit=expired)
 
 
-@pytest.mark.parametrize("how", ["closed", "expired"])
+OVER: dict[str, Any] = {"closed": Turnkeeper.close_session, "expired": expire}
+
+
+@pytest.mark.parametrize("how", OVER)
 async def test_when_the_session_is_over_the_next_message_begins_a_new_one_that_is_remembered(
     keeper: Turnkeeper, how: str
 ) -> None:
     door = await a_door(keeper, strangers=Strangers.GUEST)
     first = await answered(keeper, door, a_mail("one"))
-    await {"closed": keeper.close_session, "expired": lambda id: expire(keeper, id)}[how](first.session_id)
+    await OVER[how](keeper, first.session_id)
 
     second = await answered(keeper, door, a_mail("two", number=2))
     third = await answered(keeper, door, a_mail("three", number=3))
@@ -255,7 +258,7 @@ async def test_a_contact_holds_no_more_than_its_binding_even_if_it_is_an_owner(s
 
         @keeper.agent("nosy")
         async def nosy(turn: AgentTurn) -> str:
-            seen.append(set(turn.context.grants))
+            seen.append(set(turn.context.grants or ()))
             return "seen"
 
         door = await a_door(keeper, agent="nosy", grants=("orders:read",))

@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import hashlib
+import sqlite3
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.eventually import eventually
@@ -311,16 +313,12 @@ async def _make_due(settings: Settings) -> None:
     """Let an hour pass for what waits to be sent."""
     statement = "UPDATE outbox SET due_at = 0"
     if settings.database.startswith("postgres"):
-        import asyncpg
-
         connection = await asyncpg.connect(settings.database)
         await connection.execute(statement)
         await connection.close()
         return
-    import sqlite3
-
-    with contextlib.closing(sqlite3.connect(settings.database, isolation_level=None)) as connection:
-        connection.execute(statement)
+    with contextlib.closing(sqlite3.connect(settings.database, isolation_level=None)) as file:
+        file.execute(statement)
 
 
 async def test_of_two_nodes_only_one_sends_a_reply(settings: Settings) -> None:
@@ -443,7 +441,7 @@ async def test_no_binding_answers_by_mail_without_a_mail_server(lone: Settings) 
     ],
 )
 async def test_no_binding_posts_to_nowhere_or_unsigned(lone: Settings, path: dict[str, str]) -> None:
-    reply = ReplyPath(kind=ReplyKind.HTTP, **path)  # type: ignore[arg-type]
+    reply = ReplyPath(kind=ReplyKind.HTTP, **path)
 
     async with Turnkeeper.open(settings=lone) as keeper:
         with pytest.raises(EnvelopeInvalid, match="/reply"):
