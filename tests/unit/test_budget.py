@@ -1,5 +1,6 @@
 """What a run may spend, and that a part of it never spends more."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -88,7 +89,7 @@ def test_whatever_is_debited_where_no_limit_is_ever_crossed(limits: list[int], d
 
     for budget in line:
         assert budget.used.get("tokens", 0) <= budget.most["tokens"]
-    for whole, part in zip(line, line[1:], strict=False):
+    for whole, part in itertools.pairwise(line):
         assert part.used.get("tokens", 0) <= whole.used.get("tokens", 0)
 
 

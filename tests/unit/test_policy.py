@@ -52,7 +52,7 @@ def test_the_file_of_the_guide_means_what_the_guide_says() -> None:
     assert (acme.safety_mode, other.safety_mode) == (SafetyMode.DELEGATED, SafetyMode.NETWORK)
     assert acme.budget == other.budget == {"tool_calls": 20, "cost_cents": 50}
     assert policy.ceilings(ACME, "sms").safety_mode is SafetyMode.READ_ONLY
-    assert policy.ceilings(ACME, "email").grants == {"orders.read", "orders.return"}
+    assert policy.ceilings(ACME, "email").grants == frozenset({"orders.read", "orders.return"})
     assert policy.ceilings(OTHER, "email").grants == frozenset()
     assert (policy.rate_of(ACME).burst, policy.rate_of(OTHER).burst) == (400, 100)
     assert policy.bands[Classification.RESTRICTED].idle_seconds == 1_800
