@@ -393,6 +393,95 @@ async def test_of_several_faults_the_one_that_is_looked_for_first_is_told(keeper
     assert told == [code for code, _ in faults]
 
 
+# --- what channels tell reaches the agent
+
+
+TOKENS = [
+    {"text": text, "confidence": confidence, "start_ms": 200 * place, "end_ms": 200 * place + 190}
+    for place, (text, confidence) in enumerate(
+        [("where", 0.98), ("is", 0.97), ("my", 0.96), ("order", 0.91), ("fifty", 0.58), ("five", 0.83)]
+    )
+]
+SPOKEN = {
+    "asr": {
+        "final": True,
+        "truncated": True,
+        "tokens": TOKENS,
+        "speaker_turns": [{"speaker": "caller", "start_ms": 0, "end_ms": 1_400, "first_token": 0, "last_token": 5}],
+    }
+}
+MAILED = {
+    "sender": "ann@example.org",
+    "message_id": "<m2@example.org>",
+    "references": ["<m1@example.org>"],
+    "parts": [{"name": "kettle.jpg", "media_type": "image/jpeg", "sha256": PHOTO["sha256"]}],
+}
+TOLD: list[tuple[str, dict[str, Any]]] = [
+    ("app_chat", {"typing": {"duration_ms": 4_200}, "user_role_hint": "customer"}),
+    ("email", MAILED),
+    ("voice", SPOKEN),
+    ("api", {"schema_ref": "orders/1", "caller_service": "billing"}),
+    ("webhook", {"signature": {"scheme": "v1", "verified": True}, "delivery_attempt": 2}),
+    ("sms", {"from_e164": "+4915112345678", "carrier": {"name": "one"}, "segments": 2}),
+]
+
+
+@pytest.mark.parametrize(("channel", "signals"), TOLD, ids=[name for name, _ in TOLD])
+async def test_behaviour_16_17_20_21_23_every_signal_of_a_channel_reaches_the_agent(
+    keeper: Turnkeeper, channel: str, signals: dict[str, Any]
+) -> None:
+    spy = await a_desk(keeper)
+
+    await answered(
+        keeper,
+        input__intent="",
+        input__message="hello",
+        input__channel=channel,
+        input__context={"channel_signals": signals, "order_id": "ord_55"},
+        attachments=[PHOTO],
+    )
+
+    (event,) = spy.turns[0].events
+    told = event.metadata["channel"]
+    assert told["name"] == channel
+    assert {name: told[name] for name in signals if name != "asr"} == {
+        name: value for name, value in signals.items() if name != "asr"
+    }
+    assert [each.sha256 for each in event.attachments] == [PHOTO["sha256"]]
+
+
+async def test_behaviour_18_24_25_what_was_heard_badly_is_told_with_how_badly(keeper: Turnkeeper) -> None:
+    spy = await a_desk(keeper)
+
+    reply = await answered(
+        keeper,
+        input__intent="",
+        input__channel="voice",
+        input__message="where is my order fifty five",
+        input__context={"channel_signals": SPOKEN},
+    )
+
+    (event,) = spy.turns[0].events
+    asr = event.metadata["channel"]["asr"]
+    assert event.confidence is not None
+    assert 0.58 < event.confidence < 0.98
+    assert [token["confidence"] for token in asr["tokens"]] == [token["confidence"] for token in TOKENS]
+    assert len(asr["speaker_turns"]) == 1
+    assert {"asr_truncated", "asr_low_confidence"} <= set(reply.warnings)
+
+
+async def test_behaviour_19_a_typed_payload_reaches_the_agent_as_it_was_sent(keeper: Turnkeeper) -> None:
+    spy = await a_desk(keeper)
+    payload = {"order": {"id": 55, "lines": [1.5, None, True, "ü"]}}
+
+    await answered(
+        keeper, input__intent="", input__channel="api", input__message="", input__context={"payload": payload}
+    )
+
+    (event,) = spy.turns[0].events
+    assert (event.type, event.payload, event.text) == ("structured_request", payload, "")
+
+
 # --- sessions
 
 
