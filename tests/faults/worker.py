@@ -183,6 +183,7 @@ async def a_day(keeper: Turnkeeper) -> None:
     await _doors(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
+    await keeper.limits.admit(other.tenant)
     await keeper._forget_requests()
     await keeper._store.audit.anchor(at=keeper._clock.now())
     leaving = await keeper.submit("left behind", session_id=session, agent="held")
