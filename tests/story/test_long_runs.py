@@ -690,10 +690,35 @@ async def test_what_a_critic_let_pass_is_not_scored_again_after_its_node_went_aw
         keeper.agent("poet", critic=critic)(poet)
         reply = await keeper.reply_to(await _again(keeper, ticket.run.id))
         documents = await keeper.checkpoints(ticket.run.id)
+        frames = await frames_of(keeper, ticket.run.id)
 
     assert reply.text == "verse 2 end"
+    assert [data["text"] for data in told(frames, "run.resumed")] == [""]
     assert critic.scored == ["verse 1 end", "verse 2 end"]
     assert [document["verdict"]["value"] for document in documents] == ["ok", "retry", "ok", "accept"]
+
+
+async def test_an_answer_that_was_refused_is_forgotten_also_when_its_node_went_away(settings: Settings) -> None:
+    critic, calls, reached = Fussy(refusals=1), list[int](), asyncio.Event()
+
+    async def poet(turn: AgentTurn) -> str:
+        calls.append(len(calls))
+        if len(calls) == 2:
+            reached.set()
+            await asyncio.Event().wait()
+        return f"verse {len(calls)}"
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("poet", critic=critic)(poet)
+        ticket = await keeper.submit("Go", agent="poet", **LONG)
+        await reached.wait()
+        await keeper.close(grace_seconds=0)
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.agent("poet", critic=critic)(poet)
+        reply = await keeper.reply_to(await _again(keeper, ticket.run.id))
+
+    assert (reply.text, critic.scored) == ("verse 4", ["verse 1", "verse 4"])
 
 
 async def test_a_critic_for_all_judges_whoever_brings_none(keeper: Turnkeeper) -> None:

@@ -33,7 +33,7 @@ class Output:
         held: bool = False,
     ) -> None:
         self._feed, self._wakes, self._lease, self._rules = feed, wakes, lease, rules
-        self._held = held
+        self.is_held = held
         self._pieces: list[str] = [said] if said else []
         self._unsent: list[str] = []
         self._unsent_chars = 0
@@ -48,7 +48,7 @@ class Output:
         self._chars += len(piece)
         if self._chars > self._rules.most_chars:
             raise AgentFailed(f"The agent said more than {self._rules.most_chars} characters in one turn.")
-        if self._held:
+        if self.is_held:
             return
         self._unsent.append(piece)
         self._unsent_chars += len(piece)
@@ -64,7 +64,7 @@ class Output:
 
     def restart(self) -> None:
         """What was said was not good enough, and nobody has seen it: forget it."""
-        assert self._held, "what has gone out cannot be taken back"
+        assert self.is_held, "what has gone out cannot be taken back"
         self._pieces.clear()
         self._chars = 0
 

@@ -45,6 +45,7 @@ class Checkpoint:
     """The asks and verdicts of a run so far. A resumed agent starts again and finds them already there.
 
     `said` is what it has said since its last question and up to its last verdict, `used` what it had spent by then.
+    What is `held` back for a critic was not shown to anyone yet.
     `feed_no` is the newest entry of the feed that is part of it. `intent` and `dialogue` are what the run had
     understood and staged when the session stood at `revision`.
     """
@@ -52,6 +53,7 @@ class Checkpoint:
     asks: tuple[Ask, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     said: str = ""
+    held: bool = False
     used: Mapping[str, float] = field(default_factory=dict)
     feed_no: int = field(default=0, compare=False)
     intent: IntentView | None = None
@@ -63,6 +65,11 @@ class Checkpoint:
             raise ValueError("a Checkpoint holds a question or a verdict")
         if any(ask.answer is None for ask in self.asks[:-1]):
             raise ValueError("only the last question of a Checkpoint may be open")
+
+    @property
+    def shown(self) -> str:
+        """As much of what it has said as its readers may have seen."""
+        return "" if self.held else self.said
 
     @property
     def open_ask(self) -> Ask | None:

@@ -59,7 +59,7 @@ class HandOff:
         said = draft.resumed.said if draft.resumed else ""
         held = isinstance(critic, Scorer)
         output = Output(self.feed, self.wakes, draft.lease, self.rules, said=said, held=held)
-        judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, lambda: output.text)
+        judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, output)
         try:
             turn = await self._answered(draft, agent, critic, judging, output)
             if draft.afterword is not None:

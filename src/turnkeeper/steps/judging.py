@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from turnkeeper.errors import AgentFailed, Escalated, VerifyRejected
+from turnkeeper.ledger.output import Output
 from turnkeeper.model.checkpoint import Ask, AskKind, Checkpoint
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.mode import Mode
@@ -19,7 +20,7 @@ from turnkeeper.steps.draft import TurnDraft
 class Judging:
     """The verdicts of one run in their order. Those of an earlier walk through the agent are found, not kept twice.
 
-    `said` tells what the agent has said by now.
+    `output` is what the agent has said by now.
     """
 
     def __init__(
@@ -29,10 +30,10 @@ class Judging:
         checkpoints: CheckpointStore,
         wakes: Wakes,
         clock: Clock,
-        said: Callable[[], str],
+        output: Output,
     ) -> None:
         self._draft, self._feed, self._checkpoints = draft, feed, checkpoints
-        self._wakes, self._clock, self._said = wakes, clock, said
+        self._wakes, self._clock, self._output = wakes, clock, output
         self._known = draft.resumed.verdicts if draft.resumed else ()
         self._passed: list[Verdict] = []
 
@@ -48,9 +49,9 @@ class Judging:
     async def ask(self, critic: Callable[[], Awaitable[Verdict]], turn: AgentTurn) -> Verdict:
         """The verdict of a critic. What it judged in an earlier walk stands."""
         verdict = self._known[len(self._passed)] if self.catches_up else await critic()
-        return await self.take(verdict, turn, of_critic=True)
+        return await self.take(verdict, turn)
 
-    async def take(self, verdict: Verdict, turn: AgentTurn, *, of_critic: bool = False) -> Verdict:
+    async def take(self, verdict: Verdict, turn: AgentTurn) -> Verdict:
         """Raises VerifyRejected, Escalated, or Suspended until a person has approved."""
         if self.catches_up:
             verdict = self._known[len(self._passed)]
@@ -58,7 +59,7 @@ class Judging:
         else:
             _check(verdict)
             self._passed.append(verdict)
-            await self._keep(verdict, is_refused=of_critic and verdict.value in (Judgement.RETRY, Judgement.REPLAN))
+            await self._keep(verdict)
         if verdict.value is Judgement.REJECT:
             raise VerifyRejected(verdict.kind, verdict.reasons)
         if verdict.value is Judgement.ESCALATE:
@@ -68,17 +69,18 @@ class Judging:
     def checkpoint(self, asks: tuple[Ask, ...], said: str = "") -> Checkpoint:
         """Where the run stands. What it has understood goes with it; what its pack says can be read again."""
         draft, before = self._draft, self._draft.resumed
-        now = Checkpoint(asks=asks, verdicts=self.passed, said=said, used=dict(draft.materialized.budget.used))
+        used, held = dict(draft.materialized.budget.used), self._output.is_held
+        now = Checkpoint(asks=asks, verdicts=self.passed, said=said, held=held, used=used)
         if before is not None:
             return replace(now, intent=before.intent, dialogue=before.dialogue, revision=before.revision)
         view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
         return replace(now, intent=view, dialogue=draft.dialogue, revision=draft.opened.session.revision)
 
-    async def _keep(self, verdict: Verdict, *, is_refused: bool) -> None:
+    async def _keep(self, verdict: Verdict) -> None:
         draft, now = self._draft, self._clock.now()
         draft.trace.note("verdict", {"phase": verdict.phase.value, "value": verdict.value.value, "kind": verdict.kind})
         if draft.run.mode is Mode.LONG_RUNNING:
-            checkpoint = self.checkpoint(draft.asks, said="" if is_refused else self._said())
+            checkpoint = self.checkpoint(draft.asks, said=self._output.text)
             await self._checkpoints.save(draft.lease, checkpoint, verdict, at=now)
         else:
             await self._feed.append(draft.lease, FeedType.CRITIC_VERDICT, verdict.told, at=now)

@@ -18,7 +18,7 @@ def resumed_said(kept: KeptCheckpoint | None, attempt: int) -> dict[str, Any]:
     return {
         "from": kept.id if kept else None,
         "attempt": attempt,
-        "text": kept.checkpoint.said if kept else "",
+        "text": kept.checkpoint.shown if kept else "",
     }
 
 
