@@ -696,7 +696,9 @@ class Turnkeeper:
             return []
         session = await self._store.sessions.get(run.tenant, run.session_id)
         effects = await self._store.effects.list(run.tenant, run.first_attempt)
-        kept_for = timedelta(seconds=self.settings.checkpoint_seconds)
+        bands, own = self._world.policy.bands, session.classification
+        seconds = bands[own].checkpoint_seconds if own else self.settings.checkpoint_seconds
+        kept_for = timedelta(seconds=seconds)
         return [checkpoint_document(each, run, session, effects, kept_for=kept_for) for each in kept]
 
     async def effects(self, run_id: str, *, principal: Principal = LOCAL) -> Sequence[Effect]:
@@ -708,8 +710,10 @@ class Turnkeeper:
 
     async def forget_checkpoints(self) -> int:
         """Drop checkpoints and effects of sessions that have long been over; done each hour, on every node."""
-        before = self._clock.now() - timedelta(seconds=self.settings.checkpoint_seconds)
-        return await self._store.checkpoints.forget(before=before)
+        now, bands = self._clock.now(), self._world.policy.bands
+        by_class = {each: now - timedelta(seconds=band.checkpoint_seconds) for each, band in bands.items()}
+        before = now - timedelta(seconds=self.settings.checkpoint_seconds)
+        return await self._store.checkpoints.forget(before=before, by_class=by_class)
 
     async def expire_idle_sessions(self) -> int:
         """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""

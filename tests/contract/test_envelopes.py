@@ -9,6 +9,8 @@ from tests.contract.builders import (
     TENANT,
     a_kept_session,
     accept,
+    asking,
+    close_session,
     end_as,
     explanation_of,
     held,
@@ -147,6 +149,24 @@ async def test_the_class_of_a_session_shortens_its_life_from_the_turn_that_pins_
         3_600,
         expires_by,
     )
+
+
+async def test_checkpoints_go_sooner_where_the_class_of_the_session_says_so(store: Store) -> None:
+    ended = {}
+    for classification in (None, Classification.PUBLIC, Classification.RESTRICTED):
+        session = await a_kept_session(store, classification=classification)
+        run, lease = await held(store, "ask", session)
+        await store.runs.suspend(lease, asking("For how many?"), at=NOON, wait_until=NOON)
+        await store.runs.cancel(TENANT, run.id, at=NOON)
+        await close_session(store, session)
+        ended[classification] = run.id
+    by_class = {Classification.PUBLIC: NOON - timedelta(days=1), Classification.RESTRICTED: NOON + timedelta(days=1)}
+
+    forgotten = await store.checkpoints.forget(before=NOON - timedelta(days=1), by_class=by_class)
+
+    kept = {each: bool(await store.checkpoints.list(TENANT, run_id)) for each, run_id in ended.items()}
+    assert forgotten == 1
+    assert kept == {None: True, Classification.PUBLIC: True, Classification.RESTRICTED: False}
 
 
 async def test_a_session_takes_no_message_after_its_latest_end_however_busy_it_was(store: Store) -> None:

@@ -1,12 +1,24 @@
 """What the feed says of checkpoints and of going on from them, the same for every backend."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.feed import FeedType
+from turnkeeper.model.pack import Classification
 from turnkeeper.stores import rows
 
 RUNS_AT_ONCE = 500
+
+
+def is_long_over(row: rows.Row, before: datetime, by_class: Mapping[Classification, datetime]) -> bool:
+    """Whether a run and its session have ended, the session long enough ago for the class of its data."""
+    if row["ended_at"] is None or row["closed_at"] is None:
+        return False
+    own = Classification(row["classification"]) if row["classification"] else None
+    closed_at: int = row["closed_at"]
+    return closed_at <= rows.micros(by_class.get(own, before) if own else before)
 
 
 def saved_said(kept: KeptCheckpoint) -> dict[str, Any]:

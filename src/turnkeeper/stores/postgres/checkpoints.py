@@ -1,6 +1,6 @@
 """Checkpoints of runs in a PostgreSQL database, and going on from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -9,11 +9,19 @@ from turnkeeper.model.checkpoint import Checkpoint, KeptCheckpoint
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import RunId, TenantId
 from turnkeeper.model.lease import Lease
+from turnkeeper.model.pack import Classification
 from turnkeeper.model.run import Run
 from turnkeeper.model.verdict import Verdict
 from turnkeeper.ports.runs import ResumeTerms
 from turnkeeper.stores import rows
-from turnkeeper.stores.checkpoints import RUNS_AT_ONCE, attempts_since, resumed_said, saved_said, text_before
+from turnkeeper.stores.checkpoints import (
+    RUNS_AT_ONCE,
+    attempts_since,
+    is_long_over,
+    resumed_said,
+    saved_said,
+    text_before,
+)
 from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, chunks_params, drop_deltas
 from turnkeeper.stores.postgres.held import kept_checkpoint_in, run_in
@@ -45,11 +53,15 @@ class PostgresCheckpoints:
         place = {"tenant": tenant, "run_id": run_id}
         return [rows.kept_checkpoint_of(row) for row in await self._database.read(sql.checkpoints_of_run, place)]
 
-    async def forget(self, *, before: datetime) -> int:
+    async def forget(self, *, before: datetime, by_class: Mapping[Classification, datetime] | None = None) -> int:
         forgotten = 0
-        place: rows.Params = {"tenant": "", "run_id": "", "before": rows.micros(before), "limit": RUNS_AT_ONCE}
+        place: rows.Params = {"tenant": "", "run_id": "", "limit": RUNS_AT_ONCE}
         while page := await self._database.read(sql.runs_to_forget, place):
-            over = [{"tenant": row["tenant"], "run_id": row["run_id"]} for row in page if row["is_over"]]
+            over = [
+                {"tenant": row["tenant"], "run_id": row["run_id"]}
+                for row in page
+                if is_long_over(row, before, by_class or {})
+            ]
             if over:
                 await self._database.finish(self._forget(over))
             forgotten += len(over)

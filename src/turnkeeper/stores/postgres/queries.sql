@@ -992,8 +992,8 @@ UPDATE runs SET status = 'queued', line_no = queue_no, wait_until = :wait_until,
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: runs_to_forget
--- A walk over the runs that left checkpoints or effects, page by page; whether each is over for long enough.
-SELECT k.tenant, k.run_id, COALESCE(r.ended_at IS NOT NULL AND s.closed_at <= :before, false) AS is_over
+-- A walk over the runs that left checkpoints or effects, page by page; when each and its session ended.
+SELECT k.tenant, k.run_id, r.ended_at, s.closed_at, s.classification
   FROM (SELECT tenant, run_id FROM checkpoints WHERE (tenant, run_id) > (:tenant, :run_id)
          UNION SELECT tenant, run_id FROM effects WHERE (tenant, run_id) > (:tenant, :run_id)
          ORDER BY tenant, run_id LIMIT :limit) k
