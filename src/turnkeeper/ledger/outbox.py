@@ -58,6 +58,19 @@ class OutboxRules:
     def pause_after(self, attempt: int) -> timedelta:
         return timedelta(seconds=min(self.most_seconds, self.first_seconds * 2.0 ** min(attempt - 1, 30)))
 
+    def after(self, attempt: Attempt, delivery: Delivery, now: datetime, *, may_repeat: bool) -> Delivery:
+        """What becomes of a delivery after this attempt at it."""
+        sent = attempt.sent
+        may_come_again = sent is Sent.NOT_YET or (sent is Sent.UNSURE and may_repeat)
+        if may_come_again and delivery.attempts < self.attempts:
+            pause = self.pause_after(delivery.attempts)
+            if attempt.wait_seconds is not None:
+                asked = min(max(attempt.wait_seconds, 0.0), self.most_seconds)
+                pause = max(pause, timedelta(seconds=asked))
+            return replace(delivery, status=DeliveryStatus.PENDING, due_at=now + pause, error=attempt.detail)
+        status = {Sent.DONE: DeliveryStatus.SENT, Sent.UNSURE: DeliveryStatus.UNKNOWN}.get(sent, DeliveryStatus.FAILED)
+        return replace(delivery, status=status, due_at=now, error=attempt.detail or None, ended_at=now)
+
 
 class Outbox:
     """Sends what is due. Runs on every node; a claim keeps two from sending the same."""
@@ -109,7 +122,7 @@ class Outbox:
                 attempt = Attempt(sent=Sent.REFUSED, detail="The binding is gone, or no longer sends replies.")
             else:
                 attempt = await self._attempt(delivery, binding, sender)
-            await self._settle(self._outcome(delivery, attempt, may_repeat=may_repeat))
+            await self._settle(delivery, attempt, may_repeat=may_repeat)
         except StoreUnavailable:
             log.warning("delivery not settled", extra={"delivery_id": delivery.id})
         except Exception:
@@ -123,7 +136,7 @@ class Outbox:
             return Attempt(sent=Sent.UNSURE, detail=CUT_SHORT)
         except asyncio.CancelledError:
             cut = Attempt(sent=Sent.UNSURE, detail=CUT_SHORT)
-            await self._settle(self._outcome(delivery, cut, may_repeat=sender.may_repeat))
+            await self._settle(delivery, cut, may_repeat=sender.may_repeat)
             raise
 
     async def _binding(self, delivery: Delivery) -> Binding | None:
@@ -132,20 +145,8 @@ class Outbox:
         except BindingNotFound:
             return None
 
-    def _outcome(self, delivery: Delivery, attempt: Attempt, *, may_repeat: bool) -> Delivery:
-        """What becomes of a delivery after this attempt at it."""
-        now, sent = self._clock.now(), attempt.sent
-        may_come_again = sent is Sent.NOT_YET or (sent is Sent.UNSURE and may_repeat)
-        if may_come_again and delivery.attempts < self._rules.attempts:
-            pause = self._rules.pause_after(delivery.attempts)
-            if attempt.wait_seconds is not None:
-                asked = min(max(attempt.wait_seconds, 0.0), self._rules.most_seconds)
-                pause = max(pause, timedelta(seconds=asked))
-            return replace(delivery, status=DeliveryStatus.PENDING, due_at=now + pause, error=attempt.detail)
-        status = {Sent.DONE: DeliveryStatus.SENT, Sent.UNSURE: DeliveryStatus.UNKNOWN}.get(sent, DeliveryStatus.FAILED)
-        return replace(delivery, status=status, due_at=now, error=attempt.detail or None, ended_at=now)
-
-    async def _settle(self, delivery: Delivery) -> None:
-        is_settled = await self._store.settle(delivery, node=self._node)
-        told = {"delivery_id": delivery.id, "status": delivery.status.value, "attempts": delivery.attempts}
+    async def _settle(self, delivery: Delivery, attempt: Attempt, *, may_repeat: bool) -> None:
+        after = self._rules.after(attempt, delivery, self._clock.now(), may_repeat=may_repeat)
+        is_settled = await self._store.settle(after, node=self._node)
+        told = {"delivery_id": after.id, "status": after.status.value, "attempts": after.attempts}
         log.info("delivery attempted" if is_settled else "delivery lost to another node", extra=told)
