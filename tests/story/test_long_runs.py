@@ -94,12 +94,13 @@ async def test_behaviour_39_every_verdict_of_a_long_run_is_kept_before_the_next_
             yield Verdict(phase=Phase.SCORE, value=Judgement.ACCEPT, step=f"step-{number}")
         seen.append(len(await keeper.checkpoints(turn.context.run_id)))
 
-    reply = await keeper.chat("Go", agent="planner", **LONG)
+    reply = await keeper.chat("Go", agent="planner", request_id="req-1", **LONG)
 
     documents = await keeper.checkpoints(reply.run_id)
     assert seen == [0, 1, 2, 3, 4]
     assert [document["seq"] for document in documents] == [1, 2, 3, 4]
     assert [document["verdict"]["step_id"] for document in documents] == ["step-0", "step-1", "step-2", "step-3"]
+    assert [document["request_id"] for document in documents] == ["req-1"] * 4
     assert documents[0]["prev_checkpoint_id"] is None
     assert documents[3]["prev_checkpoint_id"] == documents[2]["checkpoint_id"]
     frames = await frames_of(keeper, reply.run_id)

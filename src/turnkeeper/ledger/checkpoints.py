@@ -33,7 +33,7 @@ def checkpoint_document(
         "user_id": run.user,
         "agent_id": run.agent,
         "run_id": run.id,
-        "request_id": None,
+        "request_id": checkpoint.request_id,
         "trace_id": run.trace_id,
         "mode": run.mode.value,
         "pack_pins": [
@@ -50,7 +50,7 @@ def checkpoint_document(
         "pending": _pending(kept, run),
         "budget_used": dict(checkpoint.used),
         "events_cursor": checkpoint.feed_no,
-        "warnings": list(run.input.warnings),
+        "warnings": list(checkpoint.warnings),
         "created_at": _moment(kept.at),
         "expires_at": None if session.closed_at is None else _moment(session.closed_at + kept_for),
         "state_sha256": hashlib.sha256(_canonical.encode(checkpoint)).hexdigest(),

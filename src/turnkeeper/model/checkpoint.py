@@ -45,7 +45,8 @@ class Checkpoint:
     """The asks and verdicts of a run so far. A resumed agent starts again and finds them already there.
 
     `said` is what it has said since its last question and up to its last verdict, `used` what it had spent by then.
-    What is `held` back for a critic was not shown to anyone yet.
+    What is `held` back for a critic was not shown to anyone yet. `request_id` and `warnings` are those of its message,
+    which the run does not keep beyond its end.
     `feed_no` is the newest entry of the feed that is part of it. `intent` and `dialogue` are what the run had
     understood and staged when the session stood at `revision`.
     """
@@ -59,6 +60,8 @@ class Checkpoint:
     intent: IntentView | None = None
     dialogue: Dialogue | None = None
     revision: int = 0
+    request_id: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.asks and not self.verdicts:

@@ -85,6 +85,7 @@ class RunInput:
     warnings: tuple[str, ...] = ()
     channel: str = "app_chat"
     grants: tuple[str, ...] | None = None
+    request_id: str | None = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -130,6 +131,7 @@ class RunInput:
             warnings=tuple(dict.fromkeys(self.warnings + later.warnings)),
             channel=later.channel,
             grants=_both(self.grants, later.grants),
+            request_id=later.request_id,
         )
 
 

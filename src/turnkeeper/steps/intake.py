@@ -243,6 +243,7 @@ class TakeIn:
                 reply_to=envelope.reply_to,
                 warnings=envelope.warnings,
                 channel=envelope.channel,
+                request_id=envelope.request_id,
                 grants=envelope.grants,
             ),
             accepted_at=now,

@@ -70,7 +70,15 @@ class Judging:
         """Where the run stands. What it has understood goes with it; what its pack says can be read again."""
         draft, before = self._draft, self._draft.resumed
         used, held = dict(draft.materialized.budget.used), self._output.is_held
-        now = Checkpoint(asks=asks, verdicts=self.passed, said=said, held=held, used=used)
+        now = Checkpoint(
+            asks=asks,
+            verdicts=self.passed,
+            said=said,
+            held=held,
+            used=used,
+            request_id=draft.run.input.request_id,
+            warnings=draft.run.input.warnings,
+        )
         if before is not None:
             return replace(now, intent=before.intent, dialogue=before.dialogue, revision=before.revision)
         view = None if draft.intent is None else replace(draft.intent, prompts={}, tools=())
