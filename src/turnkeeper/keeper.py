@@ -183,7 +183,7 @@ class Turnkeeper:
             session_of=self.session,
             audit=self._audit_of_command,
         )
-        self.channels: Channels[Ticket] = Channels(
+        self.channels = Channels(
             self._world.channels,
             self._store,
             self.artifacts,

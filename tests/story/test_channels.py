@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,13 @@ from turnkeeper.errors import (
     SenderUnknown,
     WebhookSignatureInvalid,
 )
-from turnkeeper.keeping.channels import DELIVER, Delivered, guest
+from turnkeeper.keeping.channels import DELIVER, guest
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import Binding, BindingAuth, BindingTerms, ReplyKind, ReplyPath, Strangers
 from turnkeeper.model.ids import AgentId, TenantId, UserId
 from turnkeeper.model.policy import Ceilings, Policy
 from turnkeeper.model.principal import LOCAL, Principal, Role
+from turnkeeper.model.verdict import Judgement, Phase, Verdict
 from turnkeeper.ports.channels import Raw
 
 ANN = Principal(tenant=LOCAL.tenant, user=UserId("ann"))
@@ -59,7 +61,7 @@ async def a_door(keeper: Turnkeeper, channel: str = "email", **terms: Any) -> Bi
 
 async def bring(keeper: Turnkeeper, door: Binding, raw: Raw, **more: Any) -> Any:
     """The ticket of a message that was brought in."""
-    delivered: Delivered[Any] = await keeper.channels.deliver(door.channel, door.id, raw, **more)
+    delivered = await keeper.channels.deliver(door.channel, door.id, raw, **more)
     assert delivered.ticket is not None
     return delivered.ticket
 
@@ -229,6 +231,23 @@ async def test_a_question_that_was_asked_elsewhere_is_not_answered_by_a_mail(kee
     by_mail = await answered(keeper, mail, a_mail("four"))
 
     assert by_mail.text == "By the way: four"
+
+
+async def test_an_approval_is_not_given_by_a_mail(keeper: Turnkeeper) -> None:
+    @keeper.agent("careful")
+    async def careful(turn: AgentTurn) -> AsyncIterator[str | Verdict]:
+        if turn.text == "Go":
+            yield Verdict(phase=Phase.SCORE, value=Judgement.ESCALATE, reasons=("It costs 900 euros.",))
+        yield f"You said {turn.text}."
+
+    mail = await a_door(keeper)
+    asked = await keeper.chat("Go", agent="careful", principal=ANN, channel="email", mode="long_running")
+    await keeper.bindings.put_contact(mail.id, "ann@example.org", user="ann", session_id=asked.session_id)
+
+    by_mail = await answered(keeper, mail, a_mail("yes"))
+
+    assert (asked.status, asked.text) == ("waiting", "It costs 900 euros.")
+    assert (by_mail.text, by_mail.run_id == asked.run_id) == ("You said yes.", False)
 
 
 async def _grants_seen(keeper: Turnkeeper, channel: str, raw: Raw, **terms: Any) -> set[str]:

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from turnkeeper.channels.conserving import check_conserved
@@ -27,6 +26,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.bindings import checked_address
+from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.binding import Binding, BindingAuth, Contact, ReplyKind, Strangers
 from turnkeeper.model.checkpoint import AskKind
 from turnkeeper.model.control import is_reset_command
@@ -36,7 +36,7 @@ from turnkeeper.model.ids import ArtifactId, BindingId, DeliveryId, RunId, Sessi
 from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal, Role
-from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.ports import channels as port
 from turnkeeper.ports.channels import Arrival, Channel, Raw, Said, Terms
@@ -53,26 +53,15 @@ _DELIVERY = re.compile(r"dlv_[0-9A-HJKMNP-TV-Z]{26}")
 _E164 = re.compile(r"\+[1-9][0-9]{1,14}")
 
 
-class Taken(Protocol):
-    @property
-    def run(self) -> Run: ...
-
-    @property
-    def attached(self) -> bool: ...
-
-
-T = TypeVar("T", bound=Taken)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered(Generic[T]):
+class Delivered:
     """What became of a delivery. Without a ticket it was a sign of life, and nothing runs for it."""
 
-    ticket: T | None
+    ticket: Ticket | None
     delivery_id: str | None = None
 
 
-class Channels(Generic[T]):
+class Channels:
     def __init__(
         self,
         known: port.Channels,
@@ -83,7 +72,7 @@ class Channels(Generic[T]):
         settings: Settings,
         *,
         session_of: Callable[..., Awaitable[Session]],
-        accept: Callable[..., Awaitable[T]],
+        accept: Callable[..., Awaitable[Ticket]],
         refused: Callable[..., Awaitable[None]],
     ) -> None:
         self._known, self._artifacts, self._policy = known, artifacts, policy
@@ -127,7 +116,7 @@ class Channels(Generic[T]):
         *,
         principal: Principal | None = LOCAL,
         trace_id: str | None = None,
-    ) -> Delivered[T]:
+    ) -> Delivered:
         """Take in what came through a channel. The same delivery again attaches to what was made of the first.
 
         `principal` is who brings it, None for somebody without a token: then only a signature lets it in. Raises what
@@ -144,9 +133,7 @@ class Channels(Generic[T]):
             await self._refused(error, principal=principal or outsider, verb="deliver", trace_id=trace_id)
             raise
 
-    async def _deliver(
-        self, binding: Binding, raw: Raw, caller: Principal | None, trace_id: str | None
-    ) -> Delivered[T]:
+    async def _deliver(self, binding: Binding, raw: Raw, caller: Principal | None, trace_id: str | None) -> Delivered:
         adapter = self._known.get(binding.channel)
         assert adapter is not None, "a door leads to a known channel"
         # What a binding does not say about sizes is what we can keep.
@@ -170,7 +157,7 @@ class Channels(Generic[T]):
         address: str,
         caller: Principal | None,
         trace_id: str | None,
-    ) -> Delivered[T]:
+    ) -> Delivered:
         contact = await self._store.bindings.contact(binding.tenant, binding.id, address)
         user = self._user(binding, address, contact)
         _check_may_bring(binding, caller, user)
@@ -247,7 +234,7 @@ class Channels(Generic[T]):
         contact: Contact | None,
         sender: Principal,
         trace_id: str | None,
-    ) -> T:
+    ) -> Ticket:
         session_id = await self._session_for(arrival, contact, sender)
         answers = None
         if session_id is not None and not is_reset_command(event.text):
