@@ -23,7 +23,8 @@ def authenticate(request: Request, identities: Identities) -> Principal:
     return principal
 
 
-def _principal(request: Request) -> Principal:
+# FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.
+async def _principal(request: Request) -> Principal:
     principal: Principal = request.state.principal
     return principal
 

@@ -76,7 +76,8 @@ async def gone(request: Request) -> None:
         pass
 
 
-def closing_of(request: Request) -> Closing:
+# FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.
+async def closing_of(request: Request) -> Closing:
     closing: Closing = request.app.state.closing
     return closing
 

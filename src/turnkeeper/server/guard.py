@@ -102,4 +102,9 @@ def keeper_of(request: Request) -> Turnkeeper:
     return keeper
 
 
-Keeper = Annotated[Turnkeeper, Depends(keeper_of)]
+# FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.
+async def _keeper(request: Request) -> Turnkeeper:
+    return keeper_of(request)
+
+
+Keeper = Annotated[Turnkeeper, Depends(_keeper)]

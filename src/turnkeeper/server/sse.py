@@ -67,6 +67,8 @@ class Stream:
             yield ServerSentEvent(event=STREAM_BROKEN, data=self._data(last, last, STREAM_BROKEN, data=said), sep="\n")
 
     async def _event_of(self, frame: Frame) -> ServerSentEvent:
+        if frame.dropped is not None and not frame.type.ends_a_run:
+            self.keeper.telemetry.frames_dropped(frame.dropped.count)
         data = {**frame.data, **(await self.more(frame))} if self.more else frame.data
         text = self._data(
             frame.no,
@@ -125,7 +127,8 @@ class Stream:
         )
 
 
-def _resume_after(
+# FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.
+async def _resume_after(
     after: Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="Resume behind this number.")] = None,
     last_event_id: Annotated[str | None, Header(description="Resume behind this number; wins over `after`.")] = None,
 ) -> int | None:
