@@ -18,10 +18,11 @@ _LENGTH = b"content-length:"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What one go of all clients gave: every latency in milliseconds, and how long they took together."""
+    """What one go of all clients gave: every latency, how long they took together, and what the server used."""
 
     times_ms: list[float]
     seconds: float
+    cpu_seconds: float
 
 
 class Client(asyncio.Protocol):
@@ -85,8 +86,8 @@ async def asked_once(address: Address, request: bytes) -> bytes:
         return await client.ask(request, b"200")
 
 
-async def all_at_once(clients: Sequence[Client], requests: Sequence[Sequence[bytes]], status: bytes) -> Block:
-    """Each client sends its own requests, the next one as soon as the last is answered."""
+async def all_at_once(address: Address, requests: Sequence[Sequence[bytes]], status: bytes) -> Block:
+    """One client for each list of requests; each sends the next one as soon as the last is answered."""
     times: list[float] = []
 
     async def go(client: Client, own: Sequence[bytes]) -> None:
@@ -95,10 +96,11 @@ async def all_at_once(clients: Sequence[Client], requests: Sequence[Sequence[byt
             await client.ask(request, status)
             times.append((time.perf_counter() - began) * 1000)
 
-    began = time.perf_counter()
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS), connected(address, len(requests)) as clients:
+        used, began = address.cpu_seconds(), time.perf_counter()
         await asyncio.gather(*(go(client, own) for client, own in zip(clients, requests, strict=True)))
-    return Block(times, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        return Block(times, seconds, address.cpu_seconds() - used)
 
 
 @contextlib.asynccontextmanager

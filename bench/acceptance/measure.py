@@ -42,12 +42,14 @@ class Series:
 
     rounds: list[list[float]] = field(default_factory=list)
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
     def add(self, number: int, block: Block) -> None:
         while len(self.rounds) <= number:
             self.rounds.append([])
         self.rounds[number] += block.times_ms
         self.seconds += block.seconds
+        self.cpu_seconds += block.cpu_seconds
 
     @property
     def times(self) -> list[float]:
@@ -56,6 +58,11 @@ class Series:
     @property
     def per_second(self) -> float:
         return sum(map(len, self.rounds)) / self.seconds
+
+    @property
+    def cpu_ms(self) -> float:
+        """What the server used for one request."""
+        return self.cpu_seconds * 1000 / sum(map(len, self.rounds))
 
     def at(self, part: float) -> float:
         """The latency that this part of all requests stays under, in milliseconds."""
@@ -115,8 +122,7 @@ async def _accepting(sizes: Sizes, number: int, folder: Path, into: Mapping[str,
 
 async def _sent(sizes: Sizes, address: Address, *, first: int, each: int) -> Block:
     ready = [invoking(first + client * each, each) for client in range(sizes.clients)]
-    async with connected(address, sizes.clients) as clients:
-        return await all_at_once(clients, ready, b"202")
+    return await all_at_once(address, ready, b"202")
 
 
 async def _counted(address: Address) -> tuple[float, float]:
@@ -135,15 +141,13 @@ async def _chatting(sizes: Sizes, number: int, folder: Path, into: Mapping[str, 
         async with connected(address, sizes.talkers) as clients:
             opened = [json.loads(await client.ask(chatting(None, 1)[0], b"200")) for client in clients]
         ready = [chatting(each["session_id"], sizes.messages) for each in opened]
-        async with connected(address, sizes.talkers) as clients:
-            await all_at_once(clients, [own[: sizes.warm_up] for own in ready], b"200")
+        await all_at_once(address, [own[: sizes.warm_up] for own in ready], b"200")
         for block in range(sizes.blocks):
             for name in rotated(COMPANY, number + block):
                 company = nullcontext() if name == "alone" else streaming(address, reads=name == "reader")
                 async with company:
                     await asyncio.sleep(SETTLE_SECONDS)
-                    async with connected(address, sizes.talkers) as clients:
-                        into[name].add(number, await all_at_once(clients, ready, b"200"))
+                    into[name].add(number, await all_at_once(address, ready, b"200"))
                 await asyncio.sleep(SETTLE_SECONDS / 2)
 
 

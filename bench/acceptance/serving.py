@@ -20,8 +20,19 @@ ARGUMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Address:
+    """Where a server listens, and which process it is."""
+
     host: str
     port: int
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """What its process has used so far, all threads together; 0 where the system does not tell."""
+        file = Path(f"/proc/{self.pid}/stat")
+        if not file.exists():
+            return 0.0
+        fields = file.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -37,7 +48,7 @@ def serving(name: str, folder: Path) -> Iterator[Address]:
         if not line.startswith("Listening on "):
             raise RuntimeError(f"{name} did not start; it said {line!r}")
         host, _, port = line.rpartition("/")[2].strip().partition(":")
-        yield Address(host, int(port))
+        yield Address(host, int(port), process.pid)
     finally:
         process.terminate()
         try:
