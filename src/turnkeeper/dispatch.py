@@ -21,6 +21,7 @@ from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.runs import CANCEL, Accepted
+from turnkeeper.ports.telemetry import RESUMED
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,11 @@ class Dispatch:
             resume=resume_terms(self._world.settings),
         )
         self._store.wakes.tell(tenant, subject)
-        return self.start(claimed.run, claimed.lease, claimed.checkpoint) if claimed else None
+        if claimed is None:
+            return None
+        if claimed.run.is_resumed and claimed.checkpoint is not None:
+            self._world.telemetry.session_resume(tenant, RESUMED, "")
+        return self.start(claimed.run, claimed.lease, claimed.checkpoint)
 
     def woken(self, tenant: TenantId | None, subject: Subject | None) -> None:
         """Something happened there, maybe a wish that one of our runs stops."""

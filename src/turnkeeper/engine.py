@@ -390,6 +390,7 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
                 checkpoints=store.checkpoints,
                 effects=store.effects,
                 clock=world.clock,
+                telemetry=world.telemetry,
                 rules=rules,
                 state_bytes=settings.state_bytes,
                 critic_retries=settings.critic_retries,

@@ -127,8 +127,11 @@ def test_a_stream_tells_of_effects_and_verdicts(ben: Api) -> None:
         "tool.started",
         "tool.finished",
         "critic.verdict",
+        "budget.update",
         "run.completed",
     ]
+    (spent,) = [event.data["data"] for event in events if event.type == "budget.update"]
+    assert (spent["used"], spent["limits"]["tool_calls"]) == ({"tool_calls": 1}, 64)
     assert "letter" not in str([event.data["data"] for event in events if event.type.startswith("tool.")])
 
 

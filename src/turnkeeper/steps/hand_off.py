@@ -22,6 +22,7 @@ from turnkeeper.ports.critic import Critic, Scorer, Verifier
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.effects import EffectLedger, Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.judging import Judging
 from turnkeeper.steps.receive import json_size
@@ -44,6 +45,7 @@ class HandOff:
     checkpoints: CheckpointStore
     effects: EffectLedger
     clock: Clock
+    telemetry: Telemetry
     rules: OutputRules
     state_bytes: int
     critic_retries: int
@@ -59,7 +61,7 @@ class HandOff:
         said = draft.resumed.said if draft.resumed else ""
         held = isinstance(critic, Scorer)
         output = Output(self.feed, self.wakes, draft.lease, self.rules, said=said, held=held)
-        judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, output)
+        judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, self.telemetry, output)
         try:
             turn = await self._answered(draft, agent, critic, judging, output)
             if draft.afterword is not None:

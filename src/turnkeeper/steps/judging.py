@@ -1,5 +1,6 @@
 """What becomes of a verdict: it is told, in a long run kept before anything else is done, and then obeyed."""
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from turnkeeper.ports.agent import AgentTurn, Suspended
 from turnkeeper.ports.checkpoints import CheckpointStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.steps.draft import TurnDraft
 
 
@@ -30,12 +32,14 @@ class Judging:
         checkpoints: CheckpointStore,
         wakes: Wakes,
         clock: Clock,
+        telemetry: Telemetry,
         output: Output,
     ) -> None:
         self._draft, self._feed, self._checkpoints = draft, feed, checkpoints
-        self._wakes, self._clock, self._output = wakes, clock, output
+        self._wakes, self._clock, self._telemetry, self._output = wakes, clock, telemetry, output
         self._known = draft.resumed.verdicts if draft.resumed else ()
         self._passed: list[Verdict] = []
+        self._told_used: dict[str, float] = {}
 
     @property
     def passed(self) -> tuple[Verdict, ...]:
@@ -89,10 +93,21 @@ class Judging:
         draft.trace.note("verdict", {"phase": verdict.phase.value, "value": verdict.value.value, "kind": verdict.kind})
         if draft.run.mode is Mode.LONG_RUNNING:
             checkpoint = self.checkpoint(draft.asks, said=self._output.text)
+            began = time.perf_counter()
             await self._checkpoints.save(draft.lease, checkpoint, verdict, at=now)
+            self._telemetry.checkpoint_written(time.perf_counter() - began)
         else:
             await self._feed.append(draft.lease, FeedType.CRITIC_VERDICT, verdict.told, at=now)
+        await self._tell_of_budget(draft)
         self._wakes.tell(draft.lease.tenant, draft.lease.subject)
+
+    async def _tell_of_budget(self, draft: TurnDraft) -> None:
+        """What the run has spent by now, where that has changed since it was told."""
+        budget = draft.materialized.budget
+        if budget.used != self._told_used:
+            self._told_used = dict(budget.used)
+            said = {"used": self._told_used, "limits": dict(budget.most)}
+            await self._feed.append(draft.lease, FeedType.BUDGET_UPDATE, said, at=self._clock.now())
 
     def _wait_for_approval(self, verdict: Verdict, turn: AgentTurn) -> None:
         if self._draft.run.mode is not Mode.LONG_RUNNING:
