@@ -9,7 +9,7 @@ LAST = 58
 
 # Where our rulings say otherwise; the tests of these numbers show what we do instead.
 DIFFERENT = {
-    31: "another user's session is 404 as for another tenant (R17), and we look into no other tenant to tell them apart",
+    31: "another user's session is 404 as for another tenant (R17); we look into no other tenant to tell them apart",
     41: "a run is taken up by itself where it was left, under its own id; no envelope is needed for it (DESIGN 6)",
     44: "the default rate is higher; see docs/decisions/0024",
 }

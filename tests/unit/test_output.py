@@ -1,7 +1,9 @@
 """What an agent says while it is still running goes out in few pieces, in order, or not at all."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from tests.contract.builders import NODE, TENANT
 from tests.eventually import eventually
 from turnkeeper.errors import AgentFailed, LeaseLost
 from turnkeeper.ledger.output import Output, OutputRules
-from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import Fence, RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.ports.feed import Woken
@@ -44,6 +46,9 @@ class RecordingFeed:
         await self._may_write.wait()
         self.deltas.append(text)
         return len(self.deltas)
+
+    async def append(self, lease: Lease, type: FeedType, data: Mapping[str, Any], *, at: datetime) -> int:
+        raise NotImplementedError
 
     async def read(self, tenant: TenantId, subject: Subject, *, after: int, limit: int) -> Sequence[FeedEntry]:
         raise NotImplementedError
