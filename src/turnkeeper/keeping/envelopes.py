@@ -130,10 +130,21 @@ def _faults_of_texts(document: Mapping[str, Any], most_chars: int) -> Iterator[F
     """What no schema says: how long a message may be, and which characters no store keeps."""
     if len(document["input"]["message"]) > most_chars:
         yield Fault(pointer="/input/message", rule=FORM, message=f"is too long; at most {most_chars} characters")
+    # Nearly every envelope is fine, and then nobody asks for the place of each text in it.
+    if _is_plain(document):
+        return
     for pointer, text in _texts(document, ""):
         if not is_plain_text(text):
             message = "must not hold a NUL character or half of a surrogate pair"
             yield Fault(pointer=pointer, rule=FORM, message=message)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_plain_text(value)
+    if isinstance(value, Mapping):
+        return all(is_plain_text(name) and _is_plain(each) for name, each in value.items())
+    return all(_is_plain(each) for each in value) if isinstance(value, list | tuple) else True
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:

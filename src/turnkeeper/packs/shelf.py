@@ -20,13 +20,23 @@ class PackShelf:
 
     store: PackStore
     _at_hand: OrderedDict[tuple[TenantId, str, str], tuple[Pack, PushedPack]] = field(default_factory=OrderedDict)
+    _pins: OrderedDict[tuple[TenantId, str], PackPin] = field(default_factory=OrderedDict)
 
     async def find(self, tenant: TenantId, ref: str) -> PackPin:
         """The pack that is meant by `id` or `id@version`; without a version the highest. Raises PackNotFound."""
         named = parse_ref(ref)
         if named is None:
             raise PackNotFound(ref)
-        return (await self.store.get(tenant, *named)).pin
+        place, (_, version) = (tenant, ref), named
+        if place in self._pins:
+            self._pins.move_to_end(place)
+            return self._pins[place]
+        pin = (await self.store.get(tenant, *named)).pin
+        if version is not None:  # Without one, another pack may be meant tomorrow.
+            self._pins[place] = pin
+            if len(self._pins) > MOST_AT_HAND:
+                self._pins.popitem(last=False)
+        return pin
 
     async def open(self, tenant: TenantId, pin: PackPin) -> Pack:
         """Raises PackNotFound, or PackInvalid when this turnkeeper can no longer read it."""
