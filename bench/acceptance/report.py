@@ -33,7 +33,7 @@ def run(say: Say, *, quick: bool, rounds: int | None) -> None:
         report.show(table)
     print(f"\n{verdict(measured)}")
     if quick:
-        print("Nothing was written to bench/: that is for full runs.")
+        print("A quick round shows that it works, not how fast. Nothing was written to bench/: that is for full runs.")
         return
     command = "./dev bench acceptance" + (f" --rounds {rounds}" if rounds else "")
     text = [
@@ -70,8 +70,9 @@ def _accepting(measured: Measured, sizes: Sizes) -> Table:
         ("server", "p50 ms", "p95 ms", "p99 ms", "requests/s", "CPU ms", "p50 x bare"),
         rows,
         f"{sizes.rounds} rounds with new servers and databases; in each, {sizes.blocks} blocks of {sizes.requests} "
-        "requests a client. CPU is the server's, for one request. Ratios are medians over the rounds. By its own count, "
-        f"from the envelope read to its durable intake, our server took {measured.acceptance_ms:.0f} ms on average.",
+        "requests a client. CPU is the server's, for one request. Ratios are medians over the rounds. By its own "
+        f"count, from the envelope read to its durable intake, our server took {measured.acceptance_ms:.0f} ms on "
+        "average.",
     )
 
 
