@@ -147,7 +147,7 @@ def _draw(panel: Panel, top: float) -> str:
         f'<text class="note" x="{MARGIN}" y="{top + 37:.0f}" font-size="12">{escape(panel.note)}</text>',
     ]
     bottom = top + panel.height - GAP
-    for tick in _ticks(most):
+    for tick in ticks(most):
         x = left + length(tick)
         parts.append(
             f'<line class="grid" x1="{x:.1f}" y1="{top + TITLE_HEIGHT - 8:.0f}" x2="{x:.1f}" y2="{bottom:.0f}"/>'
@@ -171,7 +171,7 @@ def _draw(panel: Panel, top: float) -> str:
     return "\n".join(parts)
 
 
-def _ticks(most: float) -> list[float]:
+def ticks(most: float) -> list[float]:
     """Three to seven round numbers from zero."""
     step = 10.0 ** math.floor(math.log10(most))
     for divided in (step / 5, step / 2, step, 2 * step):

@@ -4,22 +4,23 @@ from collections.abc import Callable, Mapping
 from html import escape
 
 from bench.acceptance.measure import Measured, Series
+from bench.chart import ticks
 
 WIDTH, MARGIN = 480, 20
 ROOM = WIDTH - 2 * MARGIN
 ROW, BAR = 58, 16
 CURVES_HEIGHT = 190
 CURVES_LEFT = MARGIN + 42
-POINTS = 120
+POINTS = 100
 
 PARTS = (0.5, 0.95, 0.99)
 TITLES = {
     "ours": "turnkeeper",
-    "plain": "bare route, a commit for each request",
+    "plain": "bare route, plain commit",
     "group": "bare route, group commit",
     "alone": "nobody streams",
     "reader": "one stream, read",
-    "stalled": "one stream, its reader stalled",
+    "stalled": "one stream, stalled",
 }
 
 _STYLE = """
@@ -104,10 +105,8 @@ def _curves(chatting: Mapping[str, Series], talkers: int, *, top: float) -> tupl
         parts.append(
             _text("note", CURVES_LEFT - 6, y(part) + 4, f"{part * 100:.0f} %", size=12, more=' text-anchor="end"')
         )
-    for quarter in range(5):
-        said = f"{most * quarter / 4:,.0f}" + (" ms" if quarter == 4 else "")
-        anchor = ' text-anchor="end"' if quarter == 4 else ' text-anchor="middle"'
-        parts.append(_text("note", x(most * quarter / 4), below + 18, said, size=12, more=anchor))
+    for tick in ticks(most):
+        parts.append(_text("note", x(tick), below + 18, f"{tick:,g} ms", size=12, more=' text-anchor="middle"'))
     row = below + 44
     for name, series in chatting.items():
         dashed = " dashed" if name == "stalled" else ""
@@ -120,6 +119,6 @@ def _curves(chatting: Mapping[str, Series], talkers: int, *, top: float) -> tupl
 
 
 def _path(series: Series, x: Callable[[float], float], y: Callable[[float], float], most: float) -> str:
-    steps = [step / POINTS for step in range(1, POINTS)] + [0.995]
+    steps = [*(step / POINTS for step in range(1, POINTS)), PARTS[-1]]
     points = [(x(series.at(part)), y(part)) for part in steps if series.at(part) <= most]
     return "M" + " L".join(f"{across:.1f} {up:.1f}" for across, up in [(x(0), y(0)), *points])

@@ -1,6 +1,7 @@
 """`python -m bench.acceptance.ours FILE`: our own server, with settings under which nothing is refused."""
 
 import asyncio
+import socket
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ PIECE = "." * 2_100
 """More than a delta holds, so that every piece is one."""
 PIECES_PER_SECOND = 100
 MOST_PIECES = 60 * PIECES_PER_SECOND
+SEND_BYTES = 16_384
+"""What the system takes for a reader in advance. By itself it would take megabytes, and no reader would ever stall."""
 
 
 def settings_for(file: Path) -> Settings:
@@ -58,6 +61,7 @@ async def serve(file: Path) -> None:
         await keeper.packs.push(PACK)
 
     bound = bind("127.0.0.1", 0)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     await listen(
         keeper,
         StaticIdentities([single_identity(TOKEN)]),
