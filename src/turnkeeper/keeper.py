@@ -86,63 +86,54 @@ class Turnkeeper:
         self._world, self._registry, self._factory = wire(
             settings, clock=clock, probe=probe, policy=policy, compiler=compiler
         )
-        self._store, self._clock = self._world.store, self._world.clock
+        self._store, self._clock, self.telemetry = self._world.store, self._world.clock, self._world.telemetry
         self._feed = Feed(self._store.feed, page=settings.stream_frames)
         self._engine = Engine(self._world)
         self._dispatch = Dispatch(self._world, self._engine, self._feed, has_letters=self._send_letters)
         self._outcomes = Outcomes(self._store.runs, self._store.explanations, self._store.feed, self._feed)
-        self.telemetry = self._world.telemetry
+        self._started_at = self._clock.now()
+        self._agents_told: frozenset[AgentId] = frozenset()
+        self._accepting = self._opened = self._closed = False
+        self._open_the_door()
+        self._keep_knowledge()
+        self._keep_channels()
+        self._take_up_duties()
+
+    def _open_the_door(self) -> None:
+        """What every message comes through."""
+        world = self._world
         self._door = Door(
             self._engine.take_in,
             self._store.audit,
-            self._world.channels,
-            self._world.telemetry,
+            world.channels,
+            world.telemetry,
             self._clock,
-            settings,
+            self.settings,
             check_open=self._check_open,
             ready=self._be_known,
             start=self._start,
         )
-        self._renewer = LeaseRenewer(
-            self._store.runs,
-            self._dispatch.live_leases,
-            self._dispatch.lost,
-            renew_seconds=settings.renew_seconds,
-            lease_seconds=settings.lease_seconds,
+        self._invoking = Invoking(
+            channels=world.channels,
+            policy=world.policy,
+            packs=world.packs,
+            settings=self.settings,
+            telemetry=world.telemetry,
+            refused=self.refused,
+            accept=self.accept,
+            refuse_sooner=self._refuse_sooner,
         )
-        self._outbox = Outbox(
-            self._store.outbox,
-            self._store.bindings,
-            self._world.senders,
-            self._clock,
-            self._world.node,
-            OutboxRules(
-                attempts=settings.outbox_attempts,
-                first_seconds=settings.outbox_first_seconds,
-                most_seconds=settings.outbox_most_seconds,
-                send_seconds=settings.outbox_send_seconds,
-            ),
-        )
-        self._sweeper = Sweeper(
-            Duty("due-runs", settings.sweep_seconds, self._dispatch.take_what_is_due),
-            Duty("node-beat", settings.renew_seconds, lambda: self._store.nodes.beat(self._node())),
-            Duty("audit-anchor", settings.anchor_seconds, lambda: self._store.audit.anchor(at=self._clock.now())),
-            Duty("old-requests", 3600.0, self._forget_requests),
-            Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
-            Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
-            Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
-        )
-        self.units = Units(
-            self._store.units,
-            self._world.extractor,
-            self.session,
-            self._perform,
-            most_bytes=settings.import_bytes,
-        )
+        self.limits = Limits(self._store.buckets, world.policy, self._clock, self.settings.streams)
+        self.audit = Audit(self._store.audit)
+
+    def _keep_knowledge(self) -> None:
+        """What sessions know, and what configures them."""
+        store, world, settings = self._store, self._world, self.settings
+        self.units = Units(store.units, world.extractor, self.session, self._perform, most_bytes=settings.import_bytes)
         self.bases = Bases(
-            self._store.bases,
-            self._store.units,
-            self._world.extractor,
+            store.bases,
+            store.units,
+            world.extractor,
             self._clock,
             settings,
             session_of=self.session,
@@ -151,43 +142,35 @@ class Turnkeeper:
             tell=self._dispatch.tell,
         )
         self.packs = Packs(
-            self._store.packs,
-            self._world.packs,
+            store.packs,
+            world.packs,
             self.bases,
             self._clock,
             settings,
-            bands=self._world.policy.bands,
+            bands=world.policy.bands,
             session_of=self.session,
             change_session=self.change_session,
             audit=self._audit_of_command,
         )
-        self.audit = Audit(self._store.audit)
-        self.limits = Limits(self._store.buckets, self._world.policy, self._clock, settings.streams)
-        self._invoking = Invoking(
-            channels=self._world.channels,
-            policy=self._world.policy,
-            packs=self._world.packs,
-            settings=settings,
-            telemetry=self._world.telemetry,
-            refused=self.refused,
-            accept=self.accept,
-            refuse_sooner=self._refuse_sooner,
-        )
-        shelf = ArtifactShelf(self._store.artifacts, self._clock, settings.artifact_bytes)
-        self.artifacts = Artifacts(self._store.artifacts, shelf, audit=self._audit_of_command)
+
+    def _keep_channels(self) -> None:
+        """What comes in and goes out through channels, and what comes along."""
+        store, world, settings = self._store, self._world, self.settings
+        shelf = ArtifactShelf(store.artifacts, self._clock, settings.artifact_bytes)
+        self.artifacts = Artifacts(store.artifacts, shelf, audit=self._audit_of_command)
         self.bindings = Bindings(
-            self._store.bindings,
-            self._world.channels,
+            store.bindings,
+            world.channels,
             self._clock,
             settings,
             session_of=self.session,
             audit=self._audit_of_command,
         )
         self.channels = Channels(
-            self._world.channels,
-            self._store,
+            world.channels,
+            store,
             self.artifacts,
-            self._world.policy,
+            world.policy,
             self._clock,
             settings,
             session_of=self.session,
@@ -195,15 +178,39 @@ class Turnkeeper:
             refused=self.refused,
         )
         self.deliveries = Deliveries(
-            self._store.outbox,
+            store.outbox,
             self._clock,
             session_of=self.session,
             audit=self._audit_of_command,
             hurry=self._send_letters,
         )
-        self._started_at = self._clock.now()
-        self._agents_told: frozenset[AgentId] = frozenset()
-        self._accepting = self._opened = self._closed = False
+        rules = OutboxRules(
+            attempts=settings.outbox_attempts,
+            first_seconds=settings.outbox_first_seconds,
+            most_seconds=settings.outbox_most_seconds,
+            send_seconds=settings.outbox_send_seconds,
+        )
+        self._outbox = Outbox(store.outbox, store.bindings, world.senders, self._clock, world.node, rules)
+
+    def _take_up_duties(self) -> None:
+        """What is done again and again as long as this turnkeeper is open."""
+        settings, store = self.settings, self._store
+        self._renewer = LeaseRenewer(
+            store.runs,
+            self._dispatch.live_leases,
+            self._dispatch.lost,
+            renew_seconds=settings.renew_seconds,
+            lease_seconds=settings.lease_seconds,
+        )
+        self._sweeper = Sweeper(
+            Duty("due-runs", settings.sweep_seconds, self._dispatch.take_what_is_due),
+            Duty("node-beat", settings.renew_seconds, lambda: store.nodes.beat(self._node())),
+            Duty("audit-anchor", settings.anchor_seconds, lambda: store.audit.anchor(at=self._clock.now())),
+            Duty("old-requests", 3600.0, self._forget_requests),
+            Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
+            Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
+            Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
+        )
 
     @classmethod
     def open(
