@@ -1,5 +1,8 @@
 """What a store promises when a newcomer takes the place of the running run."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tests.contract.backends import Backend, contents
@@ -15,16 +18,21 @@ from tests.contract.builders import (
     explanation_of,
     feed_of,
     held,
+    intake_of,
     lines,
     load,
     run_of,
+    run_saying,
     supersede,
     types,
     waiting,
 )
 from turnkeeper.errors import LeaseLost
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.run import Finish, Run, RunStatus
+from turnkeeper.model.event import Event
+from turnkeeper.model.ids import UserId
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.run import Finish, Run, RunInput, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.ports.runs import Claimed
 from turnkeeper.ports.store import Store
@@ -183,6 +191,53 @@ async def test_merge_comes_too_late_once_something_was_asked(store: Store) -> No
     happened = await supersede(store, answered.lease, newcomer, DoubleText.MERGE)
 
     assert not happened
+    assert (await run_of(store, newcomer)).merged is False
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        {"input": RunInput(events=(Event(text="for two"),), channel="sms")},
+        {"input": RunInput(events=(Event(text="for two"),), grants=("tables.book", "tables.cancel"))},
+        {"input": RunInput(events=(Event(text="for two"),), grants=None)},
+        {"input": RunInput(events=(Event(text="for two"),), claims={"user": {"role": "chef"}})},
+        {"input": RunInput(events=(Event(text="for two"),), packs=("tables@1.0.0",))},
+        {"mode": Mode.STREAM},
+        {"mode": Mode.LONG_RUNNING},
+        {"user": UserId("cora")},
+    ],
+    ids=["channel", "more grants", "every grant", "claims", "packs", "mode", "long run", "user"],
+)
+async def test_two_messages_that_may_do_different_things_are_not_merged(
+    store: Store, otherwise: dict[str, Any]
+) -> None:
+    session = await a_kept_session(store)
+    first = run_saying("A table", session)
+    first = replace(first, input=replace(first.input, grants=("tables.book",)))
+    accepted = await store.runs.accept(intake_of(first))
+    assert accepted.lease is not None
+    second = replace(first, id=run_saying("for two", session).id, **otherwise)
+    newcomer = (await store.runs.accept(intake_of(second, sees_whole_tenant=True))).run
+
+    happened = await supersede(store, accepted.lease, newcomer, DoubleText.MERGE)
+
+    assert not happened
+    assert (await run_of(store, first)).status is RunStatus.RUNNING
+    assert (await run_of(store, newcomer)).merged is False
+    assert (await run_of(store, newcomer)).input == second.input
+
+
+async def test_a_long_run_is_merged_with_nothing(store: Store) -> None:
+    session = await a_kept_session(store)
+    long = run_saying("A table", session, mode=Mode.LONG_RUNNING)
+    accepted = await store.runs.accept(intake_of(long))
+    assert accepted.lease is not None
+    newcomer = (await store.runs.accept(intake_of(run_saying("for two", session, mode=Mode.LONG_RUNNING)))).run
+
+    happened = await supersede(store, accepted.lease, newcomer, DoubleText.MERGE)
+
+    assert not happened
+    assert (await run_of(store, long)).status is RunStatus.RUNNING
     assert (await run_of(store, newcomer)).merged is False
 
 

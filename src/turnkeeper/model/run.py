@@ -110,6 +110,17 @@ class RunInput:
             or any(is_reset_command(event.as_text) for event in self.events)
         )
 
+    def can_be_followed_by(self, later: "RunInput") -> bool:
+        """Whether one answer may be for both: neither has more of a say with the other than it has alone."""
+        return (
+            self.channel == later.channel
+            and self.claims == later.claims
+            and _same_grants(self.grants, later.grants)
+            # A later message that names no pack means those of the session, as the first one does.
+            and later.packs in ((), self.packs)
+            and not later.wants_reset
+        )
+
     def followed_by(self, later: "RunInput") -> "RunInput":
         """Two messages that are answered as one: the Events of both in order, the later params on top."""
         return RunInput(
@@ -136,6 +147,10 @@ class RunInput:
 
 
 _PLAIN = {each.name: getattr(RunInput(), each.name) for each in fields(RunInput)}
+
+
+def _same_grants(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+    return one == other or (one is not None and other is not None and set(one) == set(other))
 
 
 def _both(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -196,6 +211,15 @@ class Run:
         """A command is done in a moment and is never stopped for a message."""
         return self.status is RunStatus.RUNNING and self.input.command is None
 
+    def may_be_merged_with(self, newcomer: "Run") -> bool:
+        """Whether both may be answered as one. A long run is followed by its own caller, so it stays alone."""
+        return (
+            self.user == newcomer.user
+            and self.agent == newcomer.agent
+            and self.mode is newcomer.mode is not Mode.LONG_RUNNING
+            and self.input.can_be_followed_by(newcomer.input)
+        )
+
     @property
     def may_be_retried(self) -> bool:
         """Whether a run that was left behind is tried again, once, without being asked to."""
@@ -212,9 +236,9 @@ class Run:
         return self.mode is Mode.LONG_RUNNING and self.input.command is None and self.custody is Custody.ENGINE
 
     def ends_by(self, seconds: float) -> datetime:
-        """When a long run has had its time: what its message allows, else these seconds, from its first start."""
-        most = self.input.limits.get("max_session_duration_ms")
-        return (self.started_at or self.accepted_at) + timedelta(seconds=seconds if most is None else most / 1000)
+        """When a long run has had its time: what its message allows, at most these seconds, from its first start."""
+        asked = self.input.limits.get("max_session_duration_ms", seconds * 1000) / 1000
+        return (self.started_at or self.accepted_at) + timedelta(seconds=min(asked, seconds))
 
     def taken(self, fence: Fence, at: datetime, *, retry_safe: bool, **changes: Any) -> "Run":
         """The same run, now running; `changes` go in with it. A long run keeps the moment of its first start."""

@@ -368,7 +368,8 @@ class SqliteRuns:
             place = {"tenant": run.tenant, "run_id": run.first_attempt}
             has_effect = tx.execute(sql.any_effect, place).fetchone() is not None
             is_next = first is not None and first["id"] == by
-            if held["first_delta"] or has_asked or has_effect or not is_next or newcomer.input.wants_reset:
+            too_late = held["first_delta"] or has_asked or has_effect or not is_next
+            if too_late or not run.may_be_merged_with(newcomer):
                 tx.execute(sql.note_not_merged, {"tenant": lease.tenant, "run_id": by})
                 return False
             merged = rows.json_text(run.input.followed_by(newcomer.input))
