@@ -76,7 +76,8 @@ class Series:
         ]
 
     def ratio(self, other: "Series", part: float) -> float:
-        return statistics.median(self.ratios(other, part))
+        """Against another, over the whole run."""
+        return self.at(part) / other.at(part)
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
