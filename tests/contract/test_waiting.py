@@ -1,5 +1,6 @@
 """What a store promises about runs that wait for a person, and about resets."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -19,16 +20,20 @@ from tests.contract.builders import (
     explained,
     feed_of,
     held,
+    intake_of,
     lines,
     load,
     reset,
     run_of,
+    run_saying,
     types,
     waiting,
 )
-from turnkeeper.errors import RunNotFound, RunNotWaiting, SessionClosed, SessionMoved
-from turnkeeper.model.checkpoint import Ask
-from turnkeeper.model.run import RunStatus
+from turnkeeper.errors import AnswerNotAccepted, RunNotFound, RunNotWaiting, SessionClosed, SessionMoved
+from turnkeeper.model.checkpoint import Ask, AskKind, Checkpoint
+from turnkeeper.model.event import Event
+from turnkeeper.model.ids import TraceId
+from turnkeeper.model.run import RunInput, RunStatus
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -81,6 +86,73 @@ async def test_an_answer_wakes_the_run_with_its_checkpoint_under_a_new_fence(sto
     assert await store.runs.checkpoint(TENANT, asked.id) == answered.checkpoint
     assert types(await feed_of(store, session))[-1] == "run.answered"
     assert await run_of(store, asked) == answered.run
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "left"),
+    [
+        (("orders.read", "orders.return"), ("orders.read",), ("orders.read",)),
+        (("orders.read",), ("orders.return",), ()),
+        (("orders.read",), None, ("orders.read",)),
+        (None, (), ()),
+        (None, None, None),
+    ],
+)
+async def test_an_answered_run_goes_on_with_the_grants_that_both_hold(
+    store: Store, asked: tuple[str, ...] | None, answered: tuple[str, ...] | None, left: tuple[str, ...] | None
+) -> None:
+    session = await a_kept_session(store)
+    run = run_saying("A table", session, input=RunInput(events=(Event(text="A table"),), grants=asked))
+    lease = (await store.runs.accept(intake_of(run))).lease
+    assert lease is not None
+    await store.runs.suspend(lease, asking("For how many?"), at=NOON, wait_until=NOON + timedelta(days=1))
+    four = run_saying("Four", session, input=RunInput(events=(Event(text="Four"),), grants=answered))
+
+    woken = await store.runs.accept(intake_of(four, answers=run.id, answer_text="Four"))
+
+    assert woken.run.input == replace(run.input, grants=left)
+    assert (await run_of(store, run)).input == replace(run.input, grants=left)
+
+
+async def test_the_feed_tells_the_trace_of_an_answer_and_the_run_keeps_its_own(store: Store) -> None:
+    session = await a_kept_session(store)
+    asked = await waiting(store, session)
+    four = run_saying("Four", session, trace_id=TraceId("f" * 32))
+
+    answered = await store.runs.accept(intake_of(four, answers=asked.id, answer_text="Four"))
+
+    assert answered.run.trace_id == asked.trace_id
+    assert (await feed_of(store, session))[-1].data == {"trace_id": "f" * 32}
+
+
+@pytest.mark.parametrize("channel", ["sms", "email", "api"])
+async def test_an_approval_is_not_given_through_another_channel(store: Store, backend: Backend, channel: str) -> None:
+    session = await a_kept_session(store)
+    run, lease = await held(store, "Pay it", session)
+    ask = Ask(said="", question="May I?", kind=AskKind.APPROVAL)
+    await store.runs.suspend(lease, Checkpoint(asks=(ask,)), at=NOON, wait_until=NOON + timedelta(days=1))
+    yes = run_saying("Yes", session, input=RunInput(events=(Event(text="Yes"),), channel=channel))
+    before = await contents(backend)
+
+    with pytest.raises(AnswerNotAccepted):
+        await store.runs.accept(intake_of(yes, answers=run.id, answer_text="Yes"))
+
+    assert await contents(backend) == before
+
+
+@pytest.mark.parametrize("channel", ["sms", "app_chat"])
+async def test_an_approval_is_given_where_it_was_asked_for_or_by_who_has_signed_in(store: Store, channel: str) -> None:
+    session = await a_kept_session(store)
+    run = run_saying("Pay it", session, input=RunInput(events=(Event(text="Pay it"),), channel="sms"))
+    lease = (await store.runs.accept(intake_of(run))).lease
+    assert lease is not None
+    ask = Ask(said="", question="May I?", kind=AskKind.APPROVAL)
+    await store.runs.suspend(lease, Checkpoint(asks=(ask,)), at=NOON, wait_until=NOON + timedelta(days=1))
+    yes = run_saying("Yes", session, input=RunInput(events=(Event(text="Yes"),), channel=channel))
+
+    answered = await store.runs.accept(intake_of(yes, answers=run.id, answer_text="Yes"))
+
+    assert answered.run.status is RunStatus.RUNNING
 
 
 async def test_a_run_may_ask_again_and_commits_on_the_revision_of_that_moment(store: Store) -> None:

@@ -62,6 +62,7 @@ from turnkeeper.errors.requests import (
 from turnkeeper.errors.runs import (
     ENDS_OF_RUN,
     AgentFailed,
+    AnswerNotAccepted,
     AnswerRejected,
     BudgetExceeded,
     CompileFailed,
@@ -99,6 +100,7 @@ __all__ = [
     "AgentFailed",
     "AgentInactive",
     "AgentNotFound",
+    "AnswerNotAccepted",
     "AnswerRejected",
     "ArtifactDamaged",
     "ArtifactNotFound",

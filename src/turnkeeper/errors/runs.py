@@ -33,6 +33,18 @@ class RunNotWaiting(TurnkeeperError):
         super().__init__(f"Run {run_id!r} is {status}, so it takes no answer. Send an ordinary message instead.")
 
 
+class AnswerNotAccepted(TurnkeeperError):
+    code = "answer_not_accepted"
+    http_status = 403
+    title = "An approval is not given through this channel"
+
+    def __init__(self, run_id: RunId, channel: str) -> None:
+        super().__init__(
+            f"Run {run_id!r} waits for an approval, which is not given through {channel!r}. Sign in and answer there, "
+            "or through the channel that the run came through."
+        )
+
+
 class RunEnded(TurnkeeperError):
     """Told to whoever waits for a run that came to another end than a reply."""
 

@@ -60,6 +60,9 @@ WAITED_TOO_LONG = RunError(
     code="waited_too_long", message="The message waited too long for its turn. Send it again.", retryable=True
 )
 
+SIGNED_IN = "app_chat"
+"""The channel of people who have signed in. An approval is given there, whatever it is for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
@@ -252,12 +255,26 @@ class Run:
         until = max(self.ends_by(long_run_seconds), at)
         return replace(self, status=RunStatus.QUEUED, fence=None, wait_until=until)
 
-    def woken(self, queue_no: int, wait_until: datetime, waited: timedelta) -> "Run":
-        """A waiting run that was answered. Of a long one the time that it waited is not counted."""
+    def takes_approval_through(self, channel: str) -> bool:
+        """A yes counts where the run was asked for, or where its user signs in; a text message is no signature."""
+        return channel in (self.input.channel, SIGNED_IN)
+
+    def woken(self, answer: "Run", queue_no: int, waited: timedelta) -> "Run":
+        """A waiting run that was answered, as it waits in the queue: with no grant that the answer came without.
+
+        Of a long one the time that it waited is not counted.
+        """
         started = self.started_at
         if self.is_resumed and started is not None:
             started += waited
-        return replace(self, status=RunStatus.QUEUED, queue_no=queue_no, wait_until=wait_until, started_at=started)
+        return replace(
+            self,
+            status=RunStatus.QUEUED,
+            queue_no=queue_no,
+            wait_until=answer.wait_until,
+            started_at=started,
+            input=replace(self.input, grants=_both(self.input.grants, answer.input.grants)),
+        )
 
     def again(self, new_id: RunId, at: datetime) -> "Run":
         """A new attempt at the same input, in the same place of the queue."""

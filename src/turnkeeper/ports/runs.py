@@ -47,10 +47,14 @@ DEFAULT_TERMS = ResumeTerms()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestKey:
-    """The name a caller gave to a request, and the hash of what was asked under it."""
+    """The name a caller gave to a request, and the hash of what was asked under it.
+
+    `user` is who holds the token, where that is not the user that the run is for.
+    """
 
     key: str
     body_hash: bytes
+    user: UserId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +153,7 @@ class RunStore(Protocol):
         """One durable write: audit, request key, the queued Run, `run.accepted`, activity, and the lease if free.
 
         Raises SessionNotFound, SessionClosed, SessionExpired, SessionBusy, QueueFull, DuplicateRequest,
-        TooManyLongRuns or RunNotWaiting, and then has written nothing.
+        TooManyLongRuns, RunNotWaiting or AnswerNotAccepted, and then has written nothing.
         """
 
     async def request(self, tenant: TenantId, user: UserId, key: str) -> bytes | None:

@@ -36,6 +36,7 @@ TALKING = (
     errors.GrantMissing,
     errors.RunNotFound,
     errors.RunNotWaiting,
+    errors.AnswerNotAccepted,
     errors.ShuttingDown,
     errors.AgentFailed,
     errors.RunEnded,

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnkeeper.errors import SessionBusy, SessionClosed, SessionExpired
+from turnkeeper.errors import AnswerNotAccepted, SessionBusy, SessionClosed, SessionExpired
+from turnkeeper.model.checkpoint import AskKind, Checkpoint
 from turnkeeper.model.ids import AgentId, SessionId, sortable_id
+from turnkeeper.model.run import Run
 from turnkeeper.model.session import SessionStatus
 from turnkeeper.ports.runs import AgentTerms, Intake
 from turnkeeper.stores.rows import Row, micros, moment
@@ -28,6 +30,12 @@ def refuse_if_over(session_id: SessionId, session: Row, now: datetime) -> None:
     is_held = session["holder"] is not None or session["queued"] > 0
     if status is SessionStatus.EXPIRED or (micros(now) >= until and not is_held):
         raise SessionExpired(session_id)
+
+
+def refuse_approval_from_elsewhere(run: Run, asked: Checkpoint, intake: Intake) -> None:
+    is_approval = asked.open_ask is not None and asked.open_ask.kind is AskKind.APPROVAL
+    if is_approval and not run.takes_approval_through(intake.run.input.channel):
+        raise AnswerNotAccepted(run.id, intake.run.input.channel)
 
 
 def long_runs_params(intake: Intake) -> dict[str, Any]:

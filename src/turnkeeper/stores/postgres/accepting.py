@@ -24,7 +24,7 @@ from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
-from turnkeeper.stores.intake import busy, long_runs_params, refuse_if_over, terms_of
+from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.held import in_micros, kept_checkpoint_in, locked_lease, run_in, take_lease
@@ -203,9 +203,10 @@ class PostgresAccepting:
         if run.status is not RunStatus.WAITING:
             raise RunNotWaiting(run_id, run.status)
         asked, at = await self._open_checkpoint(tx, run), intake.run.accepted_at
+        refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
-        run = run.woken(lease["last_queue_no"] + 1, intake.run.wait_until, at - asked.at)
+        run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)
         taken = None
         if idle and run.agent in intake.agents:
             taken = await take_lease(tx, sql.take_lease_at_intake, intake.node, run, intake.lease_seconds)
@@ -217,7 +218,8 @@ class PostgresAccepting:
         await tx.run(sql.resume_run, rows.run_params(run))
         await tx.run(sql.append_checkpoint, rows.checkpoint_params(run, answered, at))
         no = lease["last_feed_no"] + 1
-        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, {})
+        trace = {"trace_id": intake.run.trace_id}
+        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, trace)
         await tx.run(sql.append_feed, said)
         return Accepted(run=run, lease=taken, checkpoint=answered)
 
@@ -254,7 +256,11 @@ _OF_A_SESSION = (
 
 def _request_params(intake: Intake) -> dict[str, Any]:
     request = intake.request
-    return {"key": request and request.key, "body_hash": request and request.body_hash}
+    return {
+        "key": request and request.key,
+        "body_hash": request and request.body_hash,
+        "request_user": (request and request.user) or intake.run.user,
+    }
 
 
 def _double_text(intake: Intake, agent: AgentId, of_session: DoubleText | None) -> DoubleText:

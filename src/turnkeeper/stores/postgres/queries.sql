@@ -63,7 +63,7 @@ WITH lease AS (
       FROM taken t
 ), request AS (
     INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
-    SELECT :tenant, :user, :key, :body_hash, :run_id, :accepted_at FROM taken WHERE :key::text IS NOT NULL
+    SELECT :tenant, :request_user, :key, :body_hash, :run_id, :accepted_at FROM taken WHERE :key::text IS NOT NULL
 ), audited AS (
     INSERT INTO audit (tenant, chain, no, body, hash)
     SELECT :audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash FROM taken
@@ -102,7 +102,7 @@ WITH session AS (
     VALUES (:tenant, :subject, :feed_no, 'run.accepted', :run_id, :accepted_at, :data)
 ), request AS (
     INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
-    SELECT :tenant, :user, :key, :body_hash, :run_id, :accepted_at WHERE :key::text IS NOT NULL
+    SELECT :tenant, :request_user, :key, :body_hash, :run_id, :accepted_at WHERE :key::text IS NOT NULL
 ), audited AS (
     INSERT INTO audit (tenant, chain, no, body, hash)
     VALUES (:audit_tenant, :audit_chain, :audit_no, :audit_body, :audit_hash)
@@ -431,7 +431,7 @@ UPDATE runs SET status = 'waiting', line_no = queue_no, wait_until = :wait_until
 -- name: resume_run
 UPDATE runs SET status = :status, queue_no = :queue_no,
                 line_no = CASE WHEN :status::text = 'queued' THEN :queue_no::bigint END, wait_until = :wait_until, started_at = :started_at,
-                fence = :fence, retry_safe = :retry_safe
+                fence = :fence, retry_safe = :retry_safe, input = :input
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: due_work

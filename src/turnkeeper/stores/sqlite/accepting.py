@@ -21,7 +21,7 @@ from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
-from turnkeeper.stores.intake import busy, long_runs_params, refuse_if_over, terms_of
+from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.held import kept_checkpoint_in, lease_in, new_lease, run_in, taking_params
@@ -127,9 +127,10 @@ class SqliteAccepting:
         if run.status is not RunStatus.WAITING:
             raise RunNotWaiting(run_id, run.status)
         asked, at = self._open_checkpoint(tx, run), intake.run.accepted_at
+        refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
-        run = run.woken(lease["last_queue_no"] + 1, intake.run.wait_until, at - asked.at)
+        run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)
         taken = None
         if idle and run.agent in intake.agents:
             taken = new_lease(intake.node, run, lease["fence"] + 1, intake.lease_seconds, clock=self._database.clock())
@@ -141,7 +142,8 @@ class SqliteAccepting:
         tx.execute(sql.resume_run, rows.run_params(run))
         tx.execute(sql.append_checkpoint, rows.checkpoint_params(run, answered, at))
         no = lease["last_feed_no"] + 1
-        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, {})
+        trace = {"trace_id": intake.run.trace_id}
+        said = rows.feed_params(run.tenant, run.subject, no, FeedType.RUN_ANSWERED, run.id, at, trace)
         tx.execute(sql.append_feed, said)
         return Accepted(run=run, lease=taken, checkpoint=answered)
 

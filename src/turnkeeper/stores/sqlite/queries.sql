@@ -183,7 +183,7 @@ UPDATE runs SET status = 'waiting', line_no = queue_no, wait_until = :wait_until
 -- name: resume_run
 UPDATE runs SET status = :status, queue_no = :queue_no,
                 line_no = CASE WHEN :status = 'queued' THEN :queue_no END, wait_until = :wait_until, started_at = :started_at,
-                fence = :fence, retry_safe = :retry_safe
+                fence = :fence, retry_safe = :retry_safe, input = :input
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: due_work
