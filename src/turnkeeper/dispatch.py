@@ -93,7 +93,7 @@ class Dispatch:
         """Look after everything that nobody looks after: called each second, on every node."""
         now, agents = self._world.clock.now(), self._world.agents.all().keys()
         for work in await self._store.runs.due(agents=agents, at=now, limit=MOST_DUE_AT_ONCE):
-            await self.take_next(work.tenant, work.subject)
+            await self._try_next(work.tenant, work.subject)
         await self._take_from_nodes_that_are_gone()
         await self._take_what_was_left_open_here()
         self._look_at_wishes()
@@ -103,7 +103,7 @@ class Dispatch:
         for node in await self._store.nodes.gone(unseen_for_seconds=lease_seconds):
             held = [work async for work in self._store.runs.held_by(node.id)]
             for work in held:
-                await self.take_next(work.tenant, work.subject)
+                await self._try_next(work.tenant, work.subject)
             if not held:
                 await self._store.nodes.leave(node)
 
@@ -116,6 +116,15 @@ class Dispatch:
                 self._left_open.discard(lease)
             else:
                 await self.take_next(lease.tenant, lease.subject)
+
+    async def _try_next(self, tenant: TenantId, subject: Subject) -> None:
+        """What is wrong with one run must not keep the others from being taken."""
+        try:
+            await self.take_next(tenant, subject)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception("run not taken", extra={"subject": subject})
 
     async def take_next(self, tenant: TenantId, subject: Subject) -> LiveRun | None:
         if self._closing:

@@ -143,7 +143,7 @@ class Engine:
             world.clock,
             world.node,
             world.settings,
-            world.policy.bands,
+            world.policy,
         )
         self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
         self._commit = Commit(world.custodians, self._runs, world.clock)
@@ -227,6 +227,7 @@ class Engine:
     async def _end(self, live: LiveRun, draft: TurnDraft, status: RunStatus, error: RunError | None = None) -> None:
         """A durable record of an end that leaves the session as it was, or as a reset left it."""
         live.begin_commit()
+        self._tell_of_trace(draft)
         draft.trace.end({"error": error.code} if error else {})
         now = self._world.clock.now()
         explanation = replace(explain(draft, status), at=now, error=error)

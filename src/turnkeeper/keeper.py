@@ -50,7 +50,9 @@ from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
+from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.channels import Channel
 from turnkeeper.ports.clock import Clock
@@ -121,7 +123,10 @@ class Turnkeeper:
             telemetry=world.telemetry,
             refused=self.refused,
             accept=self.accept,
+            receive=self._door.envelope,
             refuse_sooner=self._refuse_sooner,
+            is_known=self._is_known,
+            waiting_in=self._waiting_in,
         )
         self.limits = Limits(self._store.buckets, world.policy, self._clock, self.settings.streams)
         self.audit = Audit(self._store.audit)
@@ -244,6 +249,7 @@ class Turnkeeper:
         await self._store.wakes.open()
         self._renewer.start()
         self._sweeper.start()
+        self.channels.warn_of_unknown()
         self._accepting = self._opened = True
         return self
 
@@ -296,12 +302,13 @@ class Turnkeeper:
         run_seconds: float | None = None,
         pack: str | None = None,
         critic: Critic | None = None,
+        safety_mode: SafetyMode | str | None = None,
     ) -> Callable[[F], F]:
         """Register a function as an agent: async or sync, returning its answer or yielding it piece by piece.
 
         `retry_safe` says that an answer may be tried again when the node died in the middle of it. `pack` is what
         its sessions are pinned to, unless the first message asks for another one. `critic` judges its turns: it has
-        `verify`, `score` or both, see `turnkeeper.ports.critic`.
+        `verify`, `score` or both, see `turnkeeper.ports.critic`. `safety_mode` is how far its runs may go, at most.
         """
         if not is_id(name):
             raise ValueError(f"an agent needs a simple name, not {name!r}")
@@ -312,6 +319,7 @@ class Turnkeeper:
             run_seconds=run_seconds,
             pack=pack,
             critic=critic,
+            safety_mode=None if safety_mode is None else SafetyMode(safety_mode),
         )
 
         def register(function: F) -> F:
@@ -371,6 +379,7 @@ class Turnkeeper:
         channel: str = "app_chat",
         mode: str = Mode.BATCH,
         trace_id: str | None = None,
+        trace: TraceContext | None = None,
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
 
@@ -398,6 +407,7 @@ class Turnkeeper:
             channel=channel,
             mode=mode,
             trace_id=trace_id,
+            trace=trace,
         )
         return await self.accept(inbound, principal)
 
@@ -552,6 +562,8 @@ class Turnkeeper:
             session, turn = continued(session, before, envelope.received_at)
         if idle_for_seconds is not None:
             session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
+        bands = self._world.policy.bands
+        session = session.living_for(await lifetime_of(session, session.packs, self._world.packs, bands))
         await self._store.sessions.create(
             session, audit_of(envelope, "accepted", session_id=session.id), continued=turn
         )
@@ -797,6 +809,17 @@ class Turnkeeper:
 
     async def _refuse_sooner(self, inbound: Inbound, principal: Principal) -> None:
         await self._engine.take_in.refuse_sooner(self._door.envelope(inbound, principal))
+
+    async def _is_known(self, inbound: Inbound, principal: Principal) -> bool:
+        return await self._engine.take_in.is_same(self._door.envelope(inbound, principal))
+
+    async def _waiting_in(self, session_id: str, principal: Principal) -> str | None:
+        """The newest run of a session that waits for a person."""
+        try:
+            found = await self.runs(session_id, principal=principal)
+        except SessionNotFound:
+            return None
+        return next((run.id for run in found if run.status is RunStatus.WAITING), None)
 
     async def _is_waiting(self, run: Run) -> bool:
         return (await self._store.runs.get(run.tenant, run.id)).status is RunStatus.WAITING

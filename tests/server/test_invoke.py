@@ -192,7 +192,7 @@ def scrambled(document: dict[str, Any], dice: random.Random) -> bytes:
                 place.pop(key)
             case 1:
                 place[key] = dice.choice(
-                    [None, "", 0, -1, 1.5, True, [], {}, "\x00", "ü" * 40, 2**60, ["x"], {"a": {}}]
+                    [None, "", 0, -1, 1.5, True, [], {}, "\x00", "\ud800", "ü" * 40, 2**60, ["x"], {"a": {}}]
                 )
             case 2 if isinstance(place, dict):
                 place["".join(dice.choices(string.printable, k=5))] = dice.choice([1, "x", {}])

@@ -59,6 +59,17 @@ def test_the_file_of_the_guide_means_what_the_guide_says() -> None:
     assert policy.bands[Classification.RESTRICTED].absolute_seconds == 86_400
 
 
+def test_what_a_file_does_not_say_of_a_forgeable_channel_stays_as_it_is() -> None:
+    policy = read(
+        "[channels.sms.budget]\ntool_calls = 2\n[channels.email]\ngrants = ['a']\n"
+        "[tenants.acme.channels.email]\nsafety_mode = 'read_only'\n"
+    )
+
+    assert policy.ceilings(OTHER, "sms").grants == frozenset()
+    assert policy.ceilings(ACME, "email").grants == frozenset({"a"})
+    assert policy.ceilings(ACME, "sms").budget == {"tool_calls": 2}
+
+
 def test_an_empty_file_is_the_safe_policy() -> None:
     assert read("") == Policy(rate=RATE, bands=dict(Policy().bands), channels=dict(Policy().channels))
 
@@ -67,17 +78,20 @@ def test_an_empty_file_is_the_safe_policy() -> None:
     ("text", "names"),
     [
         ("colour = 1", "colour"),
-        ("safety_mode = 'safe'", "the policy.safety_mode is one of read_only"),
+        ("safety_mode = 'safe'", "^safety_mode is one of read_only"),
         ("grants = 'all'", "grants is a list"),
         ("[budget]\ntokens = 0", "budget.tokens is a number above 0"),
         ("[budget]\npatience = 3", "patience"),
         ("[rate]\nper_second = 1", "rate says per_second and burst"),
         ("[tenants.acme.rate]\nper_second = -1\nburst = 1", "tenants.acme.rate"),
-        ("[tenants.acme]\ncolour = 1", "tenants.acme says 'colour'"),
-        ("[channels.sms]\nrate = 1", "channels.sms says 'rate'"),
+        ("[tenants.acme]\ncolour = 1", "^tenants.acme.colour is unknown"),
+        ("[channels.sms]\nrate = 1", "^channels.sms.rate is unknown"),
         ("[bands.SECRET]\nidle_seconds = 1", "bands.SECRET is no class"),
         ("[bands.PUBLIC]\nidle_seconds = 0", "bands.PUBLIC is counted in whole seconds"),
-        ("channels = 3", "channels is a table"),
+        ("channels = 3", "^channels is a table"),
+        ("[tenants.acme]\nchannels = 5", "^tenants.acme.channels is a table"),
+        ("[tenants.acme.channels.sms]\nsafety_mode = 1", "^tenants.acme.channels.sms.safety_mode is one of"),
+        ("[tenants.acme]\nrate = 5", "^tenants.acme.rate is a table"),
     ],
 )
 def test_a_fault_is_named_with_its_place(text: str, names: str) -> None:
@@ -91,3 +105,10 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text("= = =")
     with pytest.raises(ValueError, match=r"policy\.toml is not TOML"):
         read_policy(tmp_path / "policy.toml", rate=RATE)
+
+
+def test_a_fault_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "house.toml").write_text("safety_mode = 'safe'")
+
+    with pytest.raises(ValueError, match=r"house\.toml is not valid: safety_mode is one of"):
+        read_policy(tmp_path / "house.toml", rate=RATE)

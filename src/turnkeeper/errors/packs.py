@@ -63,7 +63,7 @@ def _pin_differences(pinned: Sequence[str], requested: Sequence[str]) -> list[di
     names = [*asked, *(name for name in held if name not in asked)]
     return [
         {
-            "pointer": "/context_pack_refs" if len(requested) > 1 else "/pack",
+            "pointer": "/context_pack_refs" if all("@" in ref for ref in requested) else "/pack",
             "message": "is not what the session is pinned to",
             "pack_id": name,
             "pinned": held.get(name),

@@ -36,6 +36,8 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         preferences=before.session.preferences if session.preferences.is_empty else session.preferences,
         mounts=before.session.mounts,
         packs=session.packs or before.session.packs,
+        # What was said of a class is of that class wherever it is said again.
+        classification=before.session.classification,
         dialogue=before.session.dialogue,
         from_session_id=before.session.id,
     )

@@ -90,7 +90,7 @@ class Door:
             raise
         if verb in MESSAGES:
             self._tell_of_acceptance(taken.accepted, inbound, time.perf_counter() - began)
-            self._tell_of_resume(inbound, principal, None)
+            self._tell_of_resume(inbound, principal, None, replaced=taken.replaced_reason)
         return Ticket(
             run=taken.accepted.run,
             created=taken.created,
@@ -177,17 +177,25 @@ class Door:
             for warning in event.warnings:
                 self._telemetry.event_warning(self._known(inbound.channel), warning.code)
 
-    def _tell_of_resume(self, inbound: Inbound, principal: Principal, error: TurnkeeperError | None) -> None:
+    def _tell_of_resume(
+        self,
+        inbound: Inbound,
+        principal: Principal,
+        error: TurnkeeperError | None,
+        *,
+        replaced: str | None = None,
+    ) -> None:
+        """A session that was replaced by a new one was not gone on with."""
         if inbound.session_id is not None and inbound.command is None:
-            outcome, reason = (RESUMED, "") if error is None else (REFUSED, error.code)
-            self._telemetry.session_resume(principal.tenant, outcome, reason)
+            reason = error.code if error else f"session_{replaced}" if replaced else ""
+            self._telemetry.session_resume(principal.tenant, REFUSED if reason else RESUMED, reason)
 
     def _receiving(self, inbound: Inbound, principal: Principal) -> AbstractContextManager[object]:
         """What was prepared has been received before, with a span of its own."""
         if inbound.prepared is not None or inbound.trace_id is None:
             return nullcontext()
         facts = {"tenant_id": principal.tenant, "channel": inbound.channel}
-        return self._telemetry.span("receive", TraceId(inbound.trace_id), None, facts)
+        return self._telemetry.span("receive", TraceId(inbound.trace_id), inbound.trace, facts)
 
     def _span(self, name: str, envelope: Envelope) -> AbstractContextManager[object]:
         facts = {"tenant_id": envelope.principal.tenant, "channel": envelope.channel, "mode": envelope.mode.value}

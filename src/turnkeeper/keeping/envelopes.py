@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_FAULTS = 50
 DEFAULTED = "envelope_defaulted"
+UNFIT = "must not hold a NUL character or half of a surrogate pair"
 REQUIRED, PIN, FORM = "required", "pin", "form"
 
 
@@ -38,9 +39,9 @@ class Fault:
 
 def check_envelope(document: Mapping[str, Any], *, most_chars: int) -> None:
     """Raises MissingRequiredField, SchemaInvalid, PackUnpinned or PackRefConflict, with all faults in its details."""
-    faults = [*_faults_of_schema(document)]
-    if not faults:
-        faults = [*_faults_of_texts(document, most_chars)]
+    faults = [*_faults_of_texts(document, most_chars)]
+    # What cannot be written as JSON cannot be validated either; the rest of it can.
+    faults += _faults_of_schema(_cleaned(document) if faults else document)
     kinds = {fault.rule for fault in faults}
     details = [fault.detail for fault in faults[:MOST_FAULTS]]
     places = ", ".join(dict.fromkeys(fault.pointer for fault in faults[:8]))
@@ -117,6 +118,8 @@ def _message(kind: Any, path: list[Any]) -> str:
             return f"must be {expected.get('description', 'of another form')}"
         case "exclusiveMinimum":
             return "must be more than 0"
+        case "maximum":
+            return f"must be at most {expected.get('maximum')}"
         case "minimum":
             return f"must be at least {expected.get('minimum')}"
         case "minItems" | "minLength":
@@ -128,15 +131,29 @@ def _message(kind: Any, path: list[Any]) -> str:
 
 def _faults_of_texts(document: Mapping[str, Any], most_chars: int) -> Iterator[Fault]:
     """What no schema says: how long a message may be, and which characters no store keeps."""
-    if len(document["input"]["message"]) > most_chars:
+    said = document.get("input")
+    message = said.get("message") if isinstance(said, Mapping) else None
+    if isinstance(message, str) and len(message) > most_chars:
         yield Fault(pointer="/input/message", rule=FORM, message=f"is too long; at most {most_chars} characters")
     # Nearly every envelope is fine, and then nobody asks for the place of each text in it.
     if _is_plain(document):
         return
     for pointer, text in _texts(document, ""):
         if not is_plain_text(text):
-            message = "must not hold a NUL character or half of a surrogate pair"
-            yield Fault(pointer=pointer, rule=FORM, message=message)
+            yield Fault(pointer=_readable(pointer), rule=FORM, message=UNFIT)
+
+
+def _cleaned(value: Any) -> Any:
+    """The same with a question mark for what no store keeps."""
+    if isinstance(value, str):
+        return _readable(value)
+    if isinstance(value, Mapping):
+        return {_readable(str(name)): _cleaned(each) for name, each in value.items()}
+    return [_cleaned(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode().replace("\x00", "?")
 
 
 def _is_plain(value: Any) -> bool:

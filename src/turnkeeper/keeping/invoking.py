@@ -15,6 +15,7 @@ from turnkeeper.channels.conserving import check_conserved
 from turnkeeper.errors import (
     AgentInactive,
     ChannelUnsupported,
+    EnvelopeInvalid,
     IntentUnknown,
     SchemaInvalid,
     TenantMismatch,
@@ -22,10 +23,11 @@ from turnkeeper.errors import (
     UserMismatch,
 )
 from turnkeeper.intent.serving import check_served
-from turnkeeper.keeping.envelopes import DEFAULTED, check_envelope, with_defaults
+from turnkeeper.keeping.envelopes import DEFAULTED, FORM, check_envelope, with_defaults
 from turnkeeper.model.envelope import OnMissing
 from turnkeeper.model.event import Attachment, Event
 from turnkeeper.model.ids import TraceId, UserId
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import Principal, Role
@@ -33,10 +35,10 @@ from turnkeeper.model.run import RunInput
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.channels import Channels, Said
-from turnkeeper.ports.telemetry import Telemetry
+from turnkeeper.ports.telemetry import REFUSED, Telemetry
 from turnkeeper.settings import Settings
 from turnkeeper.steps.materialize import safety_mode
-from turnkeeper.steps.receive import Inbound, Prepared, narrowed
+from turnkeeper.steps.receive import Inbound, Prepared, is_id, narrowed
 
 VERB = "invoke"
 LIMIT_UNKNOWN = "limit_unknown"
@@ -58,6 +60,9 @@ OF_OUR_OWN = ("channel_signals", "params", "answers", "resume", "on_missing", "p
 
 _canonical = msgspec.json.Encoder(order="sorted")
 
+_TRACE = re.compile(r"[0-9a-f]{32}")
+_CHANNEL = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_PIN = re.compile(r"[A-Za-z0-9_.:-]{1,128}@[0-9]{1,9}(\.[0-9]{1,9}){2}")
 _HEX = re.compile(r"[0-9a-f]{2,32}")
 
 T = TypeVar("T")
@@ -74,7 +79,10 @@ class Invoking(Generic[T]):
     telemetry: Telemetry
     refused: Callable[..., Awaitable[None]]
     accept: Callable[..., Awaitable[T]]
+    receive: Callable[[Inbound, Principal], object]
     refuse_sooner: Callable[[Inbound, Principal], Awaitable[None]]
+    is_known: Callable[[Inbound, Principal], Awaitable[bool]]
+    waiting_in: Callable[[str, Principal], Awaitable[str | None]]
 
     async def __call__(self, document: Any, principal: Principal, *, signals: Mapping[str, Any] | None = None) -> T:
         """What was made of it, or one error: of several, the one that is looked for first.
@@ -86,6 +94,8 @@ class Invoking(Generic[T]):
             inbound, speaker = await self._inbound(document, principal, signals)
         except TurnkeeperError as error:
             trace_id = _trace_id(document)
+            if "session_id" in about:
+                self.telemetry.session_resume(principal.tenant, REFUSED, error.code)
             await self.refused(error, principal=principal, verb=VERB, trace_id=trace_id, began=began, **about)
             raise
         assert inbound.prepared is not None
@@ -101,7 +111,8 @@ class Invoking(Generic[T]):
             with self._span(stage, document, principal):
                 document, warnings = self._received(document, principal)
                 speaker = speaker_of(document, principal)
-                inbound = inbound_of(document, warnings)
+                inbound = await self._going_on(inbound_of(document, warnings), document, speaker)
+                self._check_as_message(inbound, speaker)
             stage = "normalize"
             try:
                 with self._span(stage, document, principal):
@@ -109,9 +120,12 @@ class Invoking(Generic[T]):
                 inbound = self._prepared(inbound, document, speaker, event)
                 stage = "intake"
                 packs = await self._packs(inbound, speaker)
-                _check_served(packs[0], inbound, document, speaker)
+                _check_served(packs, inbound, document, speaker)
                 inbound = self._audited(inbound, packs, document, speaker)
             except TurnkeeperError:
+                # Who asks again is told what was told first, whatever holds by now.
+                if stage == "intake" and await self.is_known(inbound, speaker):
+                    return inbound, speaker
                 # What is wrong with its session or its packs is looked for first, and told instead.
                 await self.refuse_sooner(inbound, speaker)
                 raise
@@ -158,6 +172,21 @@ class Invoking(Generic[T]):
         grants = scopes if ceiling is None else scopes & ceiling
         return replace(inbound, prepared=replace(inbound.prepared, events=(event,), grants=grants))
 
+    async def _going_on(self, inbound: Inbound, document: Mapping[str, Any], speaker: Principal) -> Inbound:
+        """With `resume` a message is the answer to what its session waits for, if it waits for anything."""
+        if not document["input"].get("context", {}).get("resume") or inbound.session_id is None:
+            return inbound
+        waiting = inbound.answers or await self.waiting_in(inbound.session_id, speaker)
+        return replace(inbound, answers=waiting, on_missing=OnMissing.ERROR)
+
+    def _check_as_message(self, inbound: Inbound, speaker: Principal) -> None:
+        """What holds for every message holds here too, told at its place in the envelope."""
+        try:
+            self.receive(inbound, speaker)
+        except EnvelopeInvalid as error:
+            details = [{**each, "rule": FORM, "pointer": _placed(str(each["pointer"]))} for each in error.details]
+            raise SchemaInvalid(", ".join(each["pointer"] for each in details), details) from None
+
     async def _packs(self, inbound: Inbound, speaker: Principal) -> tuple[Pack, ...]:
         assert inbound.prepared is not None
         pins = [await self.packs.find(speaker.tenant, ref) for ref in inbound.prepared.packs]
@@ -172,6 +201,7 @@ class Invoking(Generic[T]):
         ceilings = self.policy.ceilings(speaker.tenant, inbound.channel)
         chain = document["agent"].get("principal_chain", ())
         audited = {
+            "intent": prepared.intent or "",
             "principal_chain": [f"{each['kind']}:{each['id']}" for each in chain],
             "envelope_sha256": hashlib.sha256(_canonical.encode(document)).hexdigest(),
             "scopes_effective": sorted(prepared.grants or ()),
@@ -183,14 +213,15 @@ class Invoking(Generic[T]):
         return replace(inbound, prepared=replace(prepared, audited=audited))
 
 
-def _check_served(pack: Pack, inbound: Inbound, document: Mapping[str, Any], speaker: Principal) -> None:
+def _check_served(packs: tuple[Pack, ...], inbound: Inbound, document: Mapping[str, Any], speaker: Principal) -> None:
     """Whether the intent that is declared is there, and for this caller; who declares none is told in the run."""
     prepared = inbound.prepared
     assert prepared is not None
-    if prepared.intent is not None and pack.intents:
-        intent = pack.intent(prepared.intent)
+    known = [each for pack in packs for each in pack.intents]
+    if prepared.intent is not None and known:
+        intent = next((each for each in known if each.code == prepared.intent), None)
         if intent is None:
-            raise IntentUnknown([each.code for each in pack.intents])
+            raise IntentUnknown([each.code for each in known])
         held = None if speaker.holds_every_grant else tuple(speaker.grants)
         check_served(intent, RunInput(channel=inbound.channel, grants=narrowed(held, prepared.grants)))
     if document["agent"].get("lifecycle", "active") != "active":
@@ -242,6 +273,15 @@ def inbound_of(document: Mapping[str, Any], warnings: tuple[str, ...]) -> Inboun
     )
 
 
+def _placed(pointer: str) -> str:
+    """Where a part of a message stands in an envelope."""
+    for part in ("params", "answers", "metadata"):
+        if pointer == f"/{part}" or pointer.startswith(f"/{part}/"):
+            rest = pointer.removeprefix(f"/{part}")
+            return f"/input/context{rest}" if part == "metadata" else f"/input/context/{part}{rest}"
+    return pointer
+
+
 def code_of(intent: str) -> str | None:
     """The code of an intent as packs write it: `orders.return` is ORDERS_RETURN. None for none."""
     return re.sub(r"[.:-]", "_", intent).upper() or None
@@ -275,19 +315,18 @@ def told(document: Any) -> dict[str, Any]:
         return {}
     user, agent, said = (_table(document, name) for name in ("user", "agent", "input"))
     refs = document.get("context_pack_refs")
-    found = {
+    ids = {
         "request_id": document.get("request_id"),
         "session_id": document.get("session_id"),
         "user_id": user.get("user_id"),
         "agent_id": agent.get("agent_id"),
-        "mode": document.get("mode"),
-        "channel": said.get("channel"),
-        "intent": said.get("intent"),
     }
-    names: dict[str, Any] = {
-        name: value for name, value in found.items() if isinstance(value, str) and 0 < len(value) <= 128
-    }
-    if isinstance(refs, list) and all(isinstance(ref, str) and len(ref) <= 160 for ref in refs):
+    names: dict[str, Any] = {name: value for name, value in ids.items() if is_id(value)}
+    if document.get("mode") in tuple(Mode):
+        names["mode"] = document["mode"]
+    if isinstance(said.get("channel"), str) and _CHANNEL.fullmatch(said["channel"]):
+        names["channel"] = said["channel"]
+    if isinstance(refs, list) and refs and all(isinstance(ref, str) and _PIN.fullmatch(ref) for ref in refs):
         names["context_pack_refs"] = refs[:16]
     return names
 
@@ -299,4 +338,4 @@ def _table(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _trace_id(document: Any) -> str | None:
     found = _table(document, "trace").get("trace_id") if isinstance(document, dict) else None
-    return found if isinstance(found, str) and len(found) <= 32 else None
+    return found if isinstance(found, str) and _TRACE.fullmatch(found) else None

@@ -22,7 +22,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.band import Band
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import KnowledgeBaseId
-from turnkeeper.model.pack import Classification, Pack, PackOverride, PackSource, PushedPack, parse_ref
+from turnkeeper.model.pack import Classification, Pack, PackOverride, PackPin, PackSource, PushedPack, parse_ref
 from turnkeeper.model.pack_config import PackConfig, config_keys, read_value
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SettingsChange
@@ -186,13 +186,17 @@ class Packs:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """Pin a session to another pack or version, from its next turn on. Answers that the new one cannot hold go."""
+        """Pin a session to another pack or version, from its next turn on. Answers that the new one cannot hold go.
+
+        Of several packs the one of the same id is exchanged.
+        """
         pin = (await self.get(ref, principal=principal)).pin
         session = await self._session_of(session_id, principal=principal)
-        life = await lifetime_of(session, (pin,), self._shelf, self._bands)
+        pins = _repinned(session.packs, pin)
+        life = await lifetime_of(session, pins, self._shelf, self._bands)
         return await self._change_session(
             session_id,
-            SettingsChange(packs=(pin,), lifetime=life),
+            SettingsChange(packs=pins, lifetime=life),
             command=Command.REPIN,
             principal=principal,
             expected_version=expected_version,
@@ -260,6 +264,15 @@ def _read(files: PackFiles) -> "tuple[Pack, tuple[PackFault, ...], str]":
         _refuse_faulty(faults)
     assert pack is not None, "a pack without faults can be read"
     return pack, tuple(fault for fault in faults if fault.is_warning), hash_of(files)
+
+
+def _repinned(held: tuple[PackPin, ...], pin: PackPin) -> tuple[PackPin, ...]:
+    if len(held) < 2:
+        return (pin,)
+    if all(each.id != pin.id for each in held):
+        names = ", ".join(each.id for each in held)
+        raise EnvelopeInvalid.at("/pack", f"must be a version of a pack that the session has: {names}")
+    return tuple(pin if each.id == pin.id else each for each in held)
 
 
 def _refuse_faulty(faults: "Sequence[PackFault]") -> None:

@@ -8,16 +8,14 @@ from enum import StrEnum
 from typing import Any
 
 from turnkeeper.model.ids import TraceId
+from turnkeeper.model.message import Message
 
 
 class Bucket(StrEnum):
     """Where a piece of context comes from."""
 
     BUSINESS = "business"
-    POLICY = "policy"
-    TOOL = "tool"
     EVIDENCE = "evidence"
-    MEMORY = "memory"
     SESSION = "session"
 
 
@@ -28,26 +26,29 @@ class ContextBlock:
     id: str
     bucket: Bucket
     content: str
-    tokens: int
     priority: int = 0
     provenance: tuple[str, ...] = ()
-    truncated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledContext:
-    """`tokens` are how many it takes of the `most_tokens` it may take; what did not fit is named in `dropped`."""
+    """`said` are the messages of earlier turns that fit, oldest first, and `blocks` what else is told.
+
+    `tokens` are how many it takes of the `most_tokens` it may take; what did not fit is named in `dropped`.
+    """
 
     trace_id: TraceId
     system: str = ""
     developer: str = ""
     task: str = ""
     blocks: tuple[ContextBlock, ...] = ()
+    said: tuple[Message, ...] = ()
     tools: tuple[str, ...] = ()
     controls: Mapping[str, Any] = field(default_factory=dict)
     tokens: int = 0
     most_tokens: int = 0
     dropped: tuple[str, ...] = ()
+    is_task_cut: bool = False
 
     def __post_init__(self) -> None:
         if self.tokens > self.most_tokens:
@@ -55,17 +56,30 @@ class CompiledContext:
 
     @property
     def messages(self) -> tuple[Mapping[str, str], ...]:
-        """As chat models take them: one system text, and the rest as it was said."""
-        texts = [text for text in (self.system, self.developer) if text]
-        told = [block for block in self.blocks if block.bucket is not Bucket.SESSION]
-        texts += [f"<{block.bucket.value}>\n{block.content}\n</{block.bucket.value}>" for block in told]
-        said = [
-            {"role": block.provenance[0] if block.provenance else "user", "content": block.content}
-            for block in self.blocks
-            if block.bucket is Bucket.SESSION
-        ]
-        system = [{"role": "system", "content": "\n\n".join(texts)}] if texts else []
-        return (*system, *said, {"role": "user", "content": self.task})
+        """As chat models take them. Only what the packs instruct is a system text; all else is data."""
+        instructions = "\n\n".join(text for text in (self.system, self.developer) if text)
+        told = "\n".join(f"<{each.bucket.value}>\n{each.content}\n</{each.bucket.value}>" for each in self.blocks)
+        return (
+            *([{"role": "system", "content": instructions}] if instructions else ()),
+            *([{"role": "user", "content": told}] if told else ()),
+            *({"role": each.role.value, "content": each.content} for each in self.said),
+            {"role": "user", "content": self.task},
+        )
+
+    @property
+    def context_blocks(self) -> tuple[ContextBlock, ...]:
+        """Everything but the instructions and the task, what was said among it."""
+        said = (
+            ContextBlock(
+                id=each.id,
+                bucket=Bucket.SESSION,
+                content=each.content,
+                priority=2,
+                provenance=(each.role.value,),
+            )
+            for each in self.said
+        )
+        return (*self.blocks, *said)
 
     @property
     def hash(self) -> str:
@@ -74,9 +88,6 @@ class CompiledContext:
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def document(self) -> dict[str, Any]:
-        used: dict[str, int] = {}
-        for block in self.blocks:
-            used[block.bucket.value] = used.get(block.bucket.value, 0) + block.tokens
         return {
             "compiled_prompt": {
                 "system": self.system,
@@ -89,9 +100,8 @@ class CompiledContext:
                         "content": block.content,
                         "priority": block.priority,
                         "provenance_refs": list(block.provenance),
-                        "truncated": block.truncated,
                     }
-                    for block in self.blocks
+                    for block in self.context_blocks
                 ],
             },
             "manifests": {"tools": list(self.tools)},
@@ -99,8 +109,8 @@ class CompiledContext:
             "budget_report": {
                 "most_tokens": self.most_tokens,
                 "used_at_compile": self.tokens,
-                "used_by_bucket": used,
                 "dropped_block_ids": list(self.dropped),
+                "is_task_cut": self.is_task_cut,
             },
             "context_ledger": {"trace_id": self.trace_id},
         }

@@ -17,6 +17,14 @@ class Ceilings:
     grants: frozenset[str] | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
 
+    def over(self, below: "Ceilings") -> "Ceilings":
+        """What holds when this is written on top of another layer: what is not said here stays as it is there."""
+        return Ceilings(
+            safety_mode=self.safety_mode or below.safety_mode,
+            grants=below.grants if self.grants is None else self.grants,
+            budget={**below.budget, **self.budget},
+        )
+
     def under(self, other: "Ceilings") -> "Ceilings":
         """What is left when both hold: a ceiling can only narrow another one."""
         budget = dict(other.budget)
@@ -51,7 +59,7 @@ FORGEABLE = {"email": NO_GRANTS, "sms": NO_GRANTS}
 class Policy:
     """`everywhere` holds for every tenant that has no ceilings of its own; `channels` holds beside them.
 
-    A tenant's own channels take the place of the general ones.
+    What a tenant says of a channel lies over what holds in general.
     """
 
     everywhere: Ceilings = field(default_factory=lambda: Ceilings(safety_mode=SafetyMode.READ_ONLY))
@@ -64,8 +72,9 @@ class Policy:
 
     def ceilings(self, tenant: TenantId, channel: str) -> Ceilings:
         own = self.tenants.get(tenant, self.everywhere)
-        channels = {**self.channels, **self.tenant_channels.get(tenant, {})}
-        return channels.get(channel, Ceilings()).under(own)
+        general = self.channels.get(channel, Ceilings())
+        special = self.tenant_channels.get(tenant, {}).get(channel, Ceilings())
+        return special.over(general).under(own)
 
     def rate_of(self, tenant: TenantId) -> Rate:
         return self.tenant_rates.get(tenant, self.rate)

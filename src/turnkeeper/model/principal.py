@@ -34,6 +34,11 @@ class Principal:
             raise ValueError(f"the tenant {HOUSE!r} is reserved for the house")
 
     @property
+    def holder(self) -> UserId:
+        """Who holds the token."""
+        return self.acted_by or self.user
+
+    @property
     def sees_whole_tenant(self) -> bool:
         """Owner and admin may open every session of their tenant; all others only their own."""
         return self.role in (Role.OWNER, Role.ADMIN)

@@ -22,7 +22,8 @@ class RunContext:
 
     `ceilings` are how far its packs let one run go, by name. `grants` are what its caller holds here; None means every
     one. `safety_mode` comes from policy. `claims` are what the caller said of its user and its agent, none of it
-    believed beyond what its token proves. `warnings` name what was odd about the request.
+    believed beyond what its token proves. `warnings` name what was odd about the request. `plan_by` is until when the
+    caller gives the agent to make its plan.
     """
 
     run_id: RunId
@@ -51,6 +52,7 @@ class RunContext:
     claims: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     prompt_tokens: int = 8_000
+    plan_by: datetime | None = None
     budget: Budget = field(default_factory=lambda: Budget(BudgetLimits()))
 
     def __post_init__(self) -> None:

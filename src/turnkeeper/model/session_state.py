@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from turnkeeper.model.event import Attachment, Event, EventType, EventWarning, Severity
-from turnkeeper.model.ids import CheckpointId, RunId, SessionId, TenantId
+from turnkeeper.model.ids import RunId, SessionId, TenantId
 from turnkeeper.model.message import Message, Speaker
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.pack import Classification, PackPin
@@ -75,7 +75,6 @@ class SessionState:
     received_at: datetime
     deadline: datetime
     warnings: tuple[str, ...] = ()
-    resumed_from: CheckpointId | None = None
 
     @property
     def events(self) -> tuple[PlacedEvent, ...]:

@@ -11,7 +11,3 @@ class TraceContext:
     flags: str = "01"
     tracestate: str | None = None
     baggage: str | None = None
-
-    @property
-    def is_sampled(self) -> bool:
-        return int(self.flags, 16) & 1 == 1

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turnkeeper.model.compiled import Bucket, CompiledContext, ContextBlock
-from turnkeeper.model.event import Event
+from turnkeeper.model.message import Message
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.session_state import SessionState
@@ -20,63 +20,80 @@ class PlainCompiler:
     tokenizer: Tokenizer
 
     def compile(self, state: SessionState, context: RunContext, packs: tuple[Pack, ...]) -> CompiledContext:
-        """What the packs instruct and what is asked now come first; the rest is left out from its least end."""
-        count = self.tokenizer.count
+        """What the packs instruct and what is asked now come first; the rest is left out from its least end.
+
+        Raises ValueError when not even the instructions fit.
+        """
+        count, most = self.tokenizer.count, context.prompt_tokens
         system, developer = ("\n\n".join(_prompts(packs, name)) for name in INSTRUCTIONS)
-        task = "\n".join(_told(event) for event in state.live)
-        most = context.prompt_tokens
-        taken = count(system) + count(developer) + count(task)
+        taken = count(system) + count(developer)
         if taken > most:
-            task = task[: max(0, len(task) - (taken - most) * 4 - 4)]
-            taken = count(system) + count(developer) + count(task)
+            raise ValueError(f"the prompts of the packs take {taken} tokens, and {most} are allowed")
+        whole = "\n".join(event.as_text for event in state.live)
+        task = self._cut(whole, most - taken)
+        taken += count(task)
         blocks, dropped = [], []
-        for block in (*self._business(packs), *self._evidence(state), *self._said(context)):
-            if taken + block.tokens > most:
+        for block in (*_business(packs), *_evidence(state)):
+            if taken + (tokens := count(block.content)) > most:
                 dropped.append(block.id)
                 continue
-            taken += block.tokens
+            taken += tokens
             blocks.append(block)
-        said = [block for block in blocks if block.bucket is Bucket.SESSION]
+        said, tokens = self._newest(context.history, most - taken)
         return CompiledContext(
             trace_id=context.trace_id,
             system=system,
             developer=developer,
             task=task,
-            # What was said is told in its order, though the newest was the first to get room.
-            blocks=(*(block for block in blocks if block.bucket is not Bucket.SESSION), *reversed(said)),
+            blocks=tuple(blocks),
+            said=said,
             tools=tuple(dict.fromkeys(tool for pack in packs for tool in pack.tools)),
             controls={"safety_mode": context.safety_mode.value},
-            tokens=taken,
-            most_tokens=max(most, taken),
-            dropped=tuple(dropped),
+            tokens=taken + tokens,
+            most_tokens=most,
+            dropped=(*dropped, *(each.id for each in context.history[: len(context.history) - len(said)])),
+            is_task_cut=len(task) < len(whole),
         )
 
-    def _business(self, packs: tuple[Pack, ...]) -> Iterator[ContextBlock]:
-        for pack in packs:
-            for name, text in pack.prompts.items():
-                if name not in OF_OUR_OWN:
-                    yield self._block(f"{pack.ref}/{name}", Bucket.BUSINESS, text, 1, pack.ref)
+    def _newest(self, history: tuple[Message, ...], left: int) -> tuple[tuple[Message, ...], int]:
+        """The newest messages that fit without a gap, and the tokens that they take."""
+        taken = 0
+        for place in range(len(history) - 1, -1, -1):
+            tokens = self.tokenizer.count(history[place].content)
+            if taken + tokens > left:
+                return history[place + 1 :], taken
+            taken += tokens
+        return history, taken
 
-    def _evidence(self, state: SessionState) -> Iterator[ContextBlock]:
-        for event in state.live:
-            for each in event.attachments:
-                text = f"{each.media_type} {each.uri} sha256:{each.sha256}"
-                yield self._block(each.artifact_id, Bucket.EVIDENCE, text, 1, each.artifact_id)
-
-    def _said(self, context: RunContext) -> Iterator[ContextBlock]:
-        for message in reversed(context.history):
-            yield self._block(message.id, Bucket.SESSION, message.content, 2, message.role.value)
-
-    def _block(self, id: str, bucket: Bucket, content: str, priority: int, source: str) -> ContextBlock:
-        tokens = self.tokenizer.count(content)
-        return ContextBlock(
-            id=id, bucket=bucket, content=content, tokens=tokens, priority=priority, provenance=(source,)
-        )
+    def _cut(self, text: str, left: int) -> str:
+        """As much of the beginning as fits."""
+        if self.tokenizer.count(text) <= left:
+            return text
+        fits, too_long = 0, len(text)
+        while too_long - fits > 1:
+            middle = (fits + too_long) // 2
+            if self.tokenizer.count(text[:middle]) <= left:
+                fits = middle
+            else:
+                too_long = middle
+        return text[:fits]
 
 
 def _prompts(packs: tuple[Pack, ...], name: str) -> Iterator[str]:
     return (text for pack in packs if (text := pack.prompts.get(name)))
 
 
-def _told(event: Event) -> str:
-    return event.as_text
+def _business(packs: tuple[Pack, ...]) -> Iterator[ContextBlock]:
+    for pack in packs:
+        for name, text in pack.prompts.items():
+            if name not in OF_OUR_OWN:
+                id = f"{pack.ref}/{name}"
+                yield ContextBlock(id=id, bucket=Bucket.BUSINESS, content=text, priority=1, provenance=(pack.ref,))
+
+
+def _evidence(state: SessionState) -> Iterator[ContextBlock]:
+    for event in state.live:
+        for each in event.attachments:
+            text = f"{each.media_type} {each.uri} sha256:{each.sha256}"
+            id = each.artifact_id
+            yield ContextBlock(id=id, bucket=Bucket.EVIDENCE, content=text, priority=1, provenance=(id,))

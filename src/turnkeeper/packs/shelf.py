@@ -42,6 +42,11 @@ class PackShelf:
         """Raises PackNotFound, or PackInvalid when this turnkeeper can no longer read it."""
         return (await self._taken(tenant, pin))[0]
 
+    async def holding_intents(self, tenant: TenantId, pins: tuple[PackPin, ...]) -> Pack:
+        """Of several packs the first that has intents; else the first."""
+        opened = [await self.open(tenant, pin) for pin in pins]
+        return next((pack for pack in opened if pack.intents), opened[0])
+
     async def config(self, tenant: TenantId, pack: Pack) -> PackConfig:
         """What holds in this very turn: what the tenant wants, else what the pack says."""
         overrides = await self.store.overrides(tenant, pack.id)

@@ -18,35 +18,43 @@ _HOUSE = _TENANT | {"tenants", "bands"}
 
 
 def read_policy(path: Path, *, rate: Rate) -> Policy:
-    """Raises ValueError, which names the place in the file; `rate` is that of tenants that have none of their own."""
+    """Raises ValueError with the file and the place in it; `rate` is that of tenants that have none of their own."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"the policy {path.name} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"the policy {path.name} is not TOML: {error}") from error
-    return policy_of(document, rate=rate)
+    try:
+        return policy_of(document, rate=rate)
+    except ValueError as error:
+        raise ValueError(f"the policy {path.name} is not valid: {error}") from error
 
 
 def policy_of(document: Mapping[str, Any], *, rate: Rate) -> Policy:
-    _only(document, _HOUSE, "the policy")
+    _only(document, _HOUSE, "")
     plain = Policy()
-    tenants = {TenantId(name): _table(each, f"tenants.{name}") for name, each in _named(document, "tenants").items()}
+    tenants = {
+        TenantId(name): _table(each, f"tenants.{name}") for name, each in _named(document, "tenants", "").items()
+    }
     for name, each in tenants.items():
         _only(each, _TENANT, f"tenants.{name}")
-    own = _ceilings({name: document[name] for name in _CEILINGS if name in document}, "the policy")
+    own = _ceilings({name: document[name] for name in _CEILINGS if name in document}, "")
     return Policy(
         everywhere=own.under(plain.everywhere) if own.safety_mode is None else own,
-        channels={**plain.channels, **_channels(document, "channels")},
+        channels={
+            **plain.channels,
+            **{name: each.over(plain.channels.get(name, Ceilings())) for name, each in _channels(document, "").items()},
+        },
         tenants={
             name: _tenant_ceilings(each, f"tenants.{name}", own)
             for name, each in tenants.items()
             if _CEILINGS & each.keys()
         },
-        tenant_channels={name: _channels(each, f"tenants.{name}.channels") for name, each in tenants.items()},
-        rate=_rate(document, "rate") or rate,
+        tenant_channels={name: _channels(each, f"tenants.{name}") for name, each in tenants.items()},
+        rate=_rate(document, "") or rate,
         tenant_rates={
-            name: found for name, each in tenants.items() if (found := _rate(each, f"tenants.{name}.rate")) is not None
+            name: found for name, each in tenants.items() if (found := _rate(each, f"tenants.{name}")) is not None
         },
         bands={**BANDS, **_bands(document)},
     )
@@ -64,17 +72,17 @@ def _tenant_ceilings(table: Mapping[str, Any], place: str, house: Ceilings) -> C
 
 def _ceilings(table: Mapping[str, Any], place: str) -> Ceilings:
     _only(table, _CEILINGS, place)
-    budget = _table(table.get("budget", {}), f"{place}.budget")
-    _only(budget, {*Resource}, f"{place}.budget")
+    budget = _named(table, "budget", place)
+    _only(budget, {*Resource}, _in(place, "budget"))
     for name, most in budget.items():
         if isinstance(most, bool) or not isinstance(most, int | float) or not 0 < most < float("inf"):
-            raise ValueError(f"{place}.budget.{name} is a number above 0, not {most!r}")
+            raise ValueError(f"{_in(place, 'budget')}.{name} is a number above 0, not {most!r}")
     grants = table.get("grants")
     if grants is not None and not (isinstance(grants, list) and all(isinstance(each, str) for each in grants)):
-        raise ValueError(f"{place}.grants is a list of names, not {grants!r}")
+        raise ValueError(f"{_in(place, 'grants')} is a list of names, not {grants!r}")
     mode = table.get("safety_mode")
     if mode is not None and mode not in {*SafetyMode}:
-        raise ValueError(f"{place}.safety_mode is one of {', '.join(SafetyMode)}, not {mode!r}")
+        raise ValueError(f"{_in(place, 'safety_mode')} is one of {', '.join(SafetyMode)}, not {mode!r}")
     return Ceilings(
         safety_mode=None if mode is None else SafetyMode(mode),
         grants=None if grants is None else frozenset(grants),
@@ -83,26 +91,27 @@ def _ceilings(table: Mapping[str, Any], place: str) -> Ceilings:
 
 
 def _channels(table: Mapping[str, Any], place: str) -> dict[str, Ceilings]:
+    where = _in(place, "channels")
     return {
-        name: _ceilings(_table(each, f"{place}.{name}"), f"{place}.{name}")
-        for name, each in _named(table, "channels").items()
+        name: _ceilings(_table(each, f"{where}.{name}"), f"{where}.{name}")
+        for name, each in _named(table, "channels", place).items()
     }
 
 
 def _rate(table: Mapping[str, Any], place: str) -> Rate | None:
     if "rate" not in table:
         return None
-    said = _table(table["rate"], place)
-    _only(said, {"per_second", "burst"}, place)
+    said, where = _named(table, "rate", place), _in(place, "rate")
+    _only(said, {"per_second", "burst"}, where)
     try:
         return Rate(per_second=float(said["per_second"]), burst=int(said["burst"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{place} says per_second and burst, two numbers above 0") from error
+        raise ValueError(f"{where} says per_second and burst, two numbers above 0") from error
 
 
 def _bands(document: Mapping[str, Any]) -> dict[Classification, Band]:
     bands = {}
-    for name, each in _named(document, "bands").items():
+    for name, each in _named(document, "bands", "").items():
         if name.upper() not in {*Classification}:
             raise ValueError(f"bands.{name} is no class of data; they are {', '.join(Classification)}")
         said = _table(each, f"bands.{name}")
@@ -119,8 +128,13 @@ def _bands(document: Mapping[str, Any]) -> dict[Classification, Band]:
     return bands
 
 
-def _named(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    return _table(table.get(name, {}), name)
+def _in(place: str, name: str) -> str:
+    """How a name is called that stands at this place; the place of the whole file is empty."""
+    return f"{place}.{name}" if place else name
+
+
+def _named(table: Mapping[str, Any], name: str, place: str) -> Mapping[str, Any]:
+    return _table(table.get(name, {}), _in(place, name))
 
 
 def _table(value: Any, place: str) -> Mapping[str, Any]:
@@ -131,4 +145,4 @@ def _table(value: Any, place: str) -> Mapping[str, Any]:
 
 def _only(table: Mapping[str, Any], known: set[str], place: str) -> None:
     if unknown := sorted(table.keys() - known):
-        raise ValueError(f"{place} says {unknown[0]!r}, which is unknown there; it may say {', '.join(sorted(known))}")
+        raise ValueError(f"{_in(place, unknown[0])} is unknown; there may be {', '.join(sorted(known))}")

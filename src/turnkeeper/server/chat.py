@@ -102,6 +102,7 @@ async def _submitted(
         custody=body.custody,
         carried=body.carried,
         trace_id=exchange.trace_id,
+        trace=exchange.caller,
     )
 
 

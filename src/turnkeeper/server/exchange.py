@@ -8,17 +8,23 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import Headers
 
-_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?")
+from turnkeeper.model.trace_context import TraceContext
+
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 
 
 @dataclass(slots=True)
 class Exchange:
-    """`request_id` is the caller's own if it gave one; `trace_id` continues the caller's trace if it has one."""
+    """`request_id` is the caller's own if it gave one; `trace_id` continues the caller's trace if it has one.
+
+    `caller` is the span of the caller, under which ours stand.
+    """
 
     request_id: str
     trace_id: str
+    caller: TraceContext | None = None
 
     @classmethod
     def of(cls, headers: Headers) -> "Exchange":
@@ -27,6 +33,7 @@ class Exchange:
         return cls(
             request_id=given if _REQUEST_ID.fullmatch(given) else f"req_{os.urandom(12).hex()}",
             trace_id=trace[1] if trace else os.urandom(16).hex(),
+            caller=TraceContext(span_id=trace[2], flags=trace[3]) if trace else None,
         )
 
     def take_up(self, document: Any) -> None:

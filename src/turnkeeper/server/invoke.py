@@ -10,7 +10,7 @@ from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.mode import Mode
 from turnkeeper.schemas import NAMES, schema, whole
 from turnkeeper.server.auth import Caller
-from turnkeeper.server.chat import taken_but_leaving, told_to_its_sender
+from turnkeeper.server.chat import IdempotencyKey, one_request_id, taken_but_leaving, told_to_its_sender
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.errors import API
 from turnkeeper.server.exchange import exchange_of
@@ -65,6 +65,7 @@ async def invoke(
     keeper: Keeper,
     caller: Caller,
     closing: NodeClosing,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response | InvokeOut:
     """Send a full envelope. `mode` says how it is answered: `stream` as events, `batch` as one object, and
     `long_running` with 202 and the run, which goes on by itself.
@@ -72,6 +73,8 @@ async def invoke(
     Every fault of the envelope is told at once, each with a JSON pointer.
     """
     exchange_of(request).take_up(document)
+    if isinstance(document, dict) and isinstance(document.get("request_id"), str):
+        one_request_id(document["request_id"], idempotency_key)
     if isinstance(document, dict) and document.get("mode") == Mode.STREAM:
         keeper.limits.check_streams(caller.tenant)
     ticket = await keeper.invoke(document, principal=caller)

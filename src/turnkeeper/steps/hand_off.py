@@ -9,6 +9,7 @@ from typing import Any
 from turnkeeper.errors import AgentFailed, AgentNotFound, AnswerRejected, StateTooLarge
 from turnkeeper.ledger.effects import RunEffects
 from turnkeeper.ledger.output import Output, OutputRules
+from turnkeeper.model.budget import Resource
 from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.plain_text import is_plain_text, says_plain_text
@@ -26,6 +27,8 @@ from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.judging import Judging
 from turnkeeper.steps.receive import json_size
+
+_SPENT_BY = {Judgement.RETRY: Resource.RETRIES, Judgement.REPLAN: Resource.REPLANS}
 
 
 class RunSuspended(Exception):
@@ -59,7 +62,7 @@ class HandOff:
         await self._tell_of_warnings(draft)
         critic = agent.policy.critic or self.agents.critic
         said = draft.resumed.said if draft.resumed else ""
-        held = isinstance(critic, Scorer)
+        held = critic is not None and isinstance(critic, Scorer)
         output = Output(self.feed, self.wakes, draft.lease, self.rules, said=said, held=held)
         judging = Judging(draft, self.feed, self.checkpoints, self.wakes, self.clock, self.telemetry, output)
         try:
@@ -98,6 +101,9 @@ class HandOff:
             most_bytes=self.state_bytes,
         )
         turn = self._turn(draft, effects)
+        if critic is None:
+            await self._speak(draft, agent, turn, judging, output)
+            return turn
         if isinstance(critic, Verifier):
             verifier = critic
             await judging.ask(lambda: verifier.verify(turn), turn)
@@ -109,6 +115,7 @@ class HandOff:
             verdict = await judging.ask(_scoring(critic, turn, output), turn)
             if verdict.value in (Judgement.ACCEPT, Judgement.ESCALATE):
                 return turn
+            draft.materialized.budget.debit(_SPENT_BY[verdict.value])
             if not judging.catches_up:
                 output.restart()
             turn = self._turn(draft, effects, answered=turn.answered)

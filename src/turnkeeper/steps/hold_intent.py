@@ -1,6 +1,6 @@
 """Keep, switch or resolve the intent of the session, and go on with what it needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -54,8 +54,9 @@ class HoldIntent:
         pins = draft.opened.session.packs
         if not pins:
             return draft
-        pack = await self.packs.open(draft.run.tenant, pins[0])
-        draft = replace(draft, budget=Budget(limits_within(self.limits, pack)), deadline=self._deadline(draft, pack))
+        pack = await self.packs.holding_intents(draft.run.tenant, pins)
+        budget = Budget(limits_within(self.limits, pack), used=spent_before(draft))
+        draft = replace(draft, budget=budget, deadline=self._deadline(draft, pack))
         return await self._turned(draft, pack)
 
     async def _turned(self, draft: TurnDraft, pack: Pack) -> TurnDraft:
@@ -84,7 +85,7 @@ class HoldIntent:
         session = draft.opened.session
         view = at.intent
         if view is not None and session.packs:
-            pack = await self.packs.open(session.tenant, session.packs[0])
+            pack = await self.packs.holding_intents(session.tenant, session.packs)
             view = replace(view, prompts=pack.prompts, tools=pack.tools)
         dialogue = at.dialogue if session.revision == at.revision else draft.dialogue
         return replace(draft, dialogue=dialogue, intent=view)
@@ -174,6 +175,11 @@ class HoldIntent:
         told = {"fields": [answer.field for answer in reading.answers], "reason": reading.reason}
         hold.note(StageName.SCHEMA_EXTRACTION_LLM_OUTPUT, told)
         return reading.answers
+
+
+def spent_before(draft: TurnDraft) -> Mapping[str, float] | None:
+    """What an earlier walk of this run has spent: waiting for a person or for a node gives nothing back."""
+    return draft.resumed.used if draft.resumed else None
 
 
 def with_params(draft: TurnDraft) -> TurnDraft:

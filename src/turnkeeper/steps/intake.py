@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -19,12 +18,12 @@ from turnkeeper.errors import (
     TurnkeeperError,
 )
 from turnkeeper.model.audit import AuditFacts
-from turnkeeper.model.band import Band
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
-from turnkeeper.model.pack import Classification, PackPin
+from turnkeeper.model.pack import PackPin
+from turnkeeper.model.policy import Policy
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run, RunInput, RunStatus
@@ -37,6 +36,7 @@ from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.settings import Settings
 from turnkeeper.steps.open_session import check_pins, lifetime_of
+from turnkeeper.steps.receive import narrowed
 
 EXPIRED, NOT_FOUND = "expired", "not_found"
 _canonical = msgspec.json.Encoder(order="deterministic")
@@ -62,7 +62,7 @@ class TakeIn:
     clock: Clock
     node: NodeId
     settings: Settings
-    bands: Mapping[Classification, Band]
+    policy: Policy
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
         try:
@@ -84,17 +84,25 @@ class TakeIn:
         return TakenIn(accepted=accepted)
 
     async def _is_known(self, envelope: Envelope) -> bool:
-        key, principal = envelope.request_id, envelope.principal
-        return key is not None and await self.runs.request(principal.tenant, principal.user, key) is not None
+        return await self._asked_before(envelope) is not None
+
+    async def _asked_before(self, envelope: Envelope) -> bytes | None:
+        """The hash of what was asked under the name of this request before."""
+        if envelope.request_id is None:
+            return None
+        principal = envelope.principal
+        return await self.runs.request(principal.tenant, principal.holder, envelope.request_id)
+
+    async def is_same(self, envelope: Envelope) -> bool:
+        """Whether the very same was asked under this name before."""
+        request = self._request(envelope)
+        return request is not None and await self._asked_before(envelope) == request.body_hash
 
     async def refuse_sooner(self, envelope: Envelope) -> None:
         """Raises what is wrong with the request id, the session or the packs, looked for in this order."""
-        principal = envelope.principal
         request = self._request(envelope)
-        if request is not None:
-            known = await self.runs.request(principal.tenant, principal.user, request.key)
-            if known not in (None, request.body_hash):
-                raise DuplicateRequest(request.key)
+        if request is not None and await self._asked_before(envelope) not in (None, request.body_hash):
+            raise DuplicateRequest(request.key)
         if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
             await self._check_session(envelope, envelope.session_id)
         await self.check_packs(envelope)
@@ -210,7 +218,7 @@ class TakeIn:
             preferences=Preferences() if envelope.command is None else envelope.explicit,
             packs=pins,
         )
-        return session.living_for(await lifetime_of(session, pins, self.packs, self.bands))
+        return session.living_for(await lifetime_of(session, pins, self.packs, self.policy.bands))
 
     def _intake(self, envelope: Envelope) -> Intake:
         now = envelope.received_at
@@ -244,7 +252,7 @@ class TakeIn:
                 warnings=envelope.warnings,
                 channel=envelope.channel,
                 request_id=envelope.request_id,
-                grants=envelope.grants,
+                grants=self._grants(envelope),
             ),
             accepted_at=now,
             wait_until=now + timedelta(seconds=self.settings.queue_seconds),
@@ -267,31 +275,43 @@ class TakeIn:
             long_runs=self.settings.long_runs,
         )
 
+    def _grants(self, envelope: Envelope) -> tuple[str, ...] | None:
+        """What the caller holds on this channel, whatever the door."""
+        ceiling = self.policy.ceilings(envelope.principal.tenant, envelope.channel).grants
+        return narrowed(envelope.grants, ceiling)
+
     def _request(self, envelope: Envelope) -> RequestKey | None:
         """The body as the caller sent it is what makes two requests the same."""
         if envelope.request_id is None:
             return None
-        if envelope.same_as is not None:
-            return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(envelope.same_as.encode()).digest())
-        body = (
-            envelope.session_id,
-            envelope.agent,
-            envelope.events,
-            envelope.command,
-            envelope.reset,
-            envelope.params,
-            envelope.explicit,
-            envelope.metadata,
-            envelope.answers,
-            envelope.custody,
-            envelope.carried,
-            envelope.packs,
-            envelope.intent,
-            envelope.mode,
-            envelope.channel,
-            envelope.limits,
+        body = envelope.same_as.encode() if envelope.same_as is not None else _canonical.encode(_said(envelope))
+        return RequestKey(
+            key=envelope.request_id, body_hash=hashlib.sha256(body).digest(), user=envelope.principal.holder
         )
-        return RequestKey(key=envelope.request_id, body_hash=hashlib.sha256(_canonical.encode(body)).digest())
+
+
+def _said(envelope: Envelope) -> tuple[object, ...]:
+    """All that a caller can say in a request, but for its name and its trace."""
+    return (
+        envelope.session_id,
+        envelope.agent,
+        envelope.events,
+        envelope.command,
+        envelope.reset,
+        envelope.params,
+        envelope.explicit,
+        envelope.metadata,
+        envelope.answers,
+        envelope.custody,
+        envelope.carried,
+        envelope.packs,
+        envelope.intent,
+        envelope.mode,
+        envelope.channel,
+        envelope.limits,
+        envelope.claims,
+        envelope.on_missing,
+    )
 
 
 def audit_of(envelope: Envelope, outcome: str, *, verb: str | None = None, **ids: str | None) -> AuditFacts:

@@ -23,10 +23,12 @@ from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.steps.draft import TurnDraft
+from turnkeeper.steps.hold_intent import spent_before
 
 HISTORY_CUT = "history_cut"
 KNOWLEDGE_BASE_CHANGED = "knowledge_base_changed"
 BUDGET_CLIPPED = "budget_clipped"
+TASK_TRUNCATED = "task_truncated"
 SCOPE_CHECK_SKIPPED = "scope_check_skipped"
 
 
@@ -49,7 +51,7 @@ class Materialize:
         session = conversation.session
         packs = tuple([await self.packs.open(run.tenant, pin) for pin in session.packs])
         if packs:
-            _check_intent(draft, packs[0])
+            _check_intent(draft, packs)
         _pass_on_warnings(draft)
         history = newest_that_fit(conversation.history, self.history_tokens)
         if len(history) < len(conversation.history):
@@ -73,7 +75,7 @@ class Materialize:
             preferred=session.preferences,
             mounts=session.mounts,
             packs=session.packs,
-            ceilings=packs[0].ceilings if packs else {},
+            ceilings=_lowest(packs),
             intent=draft.intent,
             grants=run.input.grants,
             safety_mode=narrowest(safety_mode(ceilings, packs, run.input), self._of_agent(draft)),
@@ -83,6 +85,7 @@ class Materialize:
             claims=run.input.claims,
             warnings=tuple(draft.trace.notes.warnings),
             prompt_tokens=self.prompt_tokens,
+            plan_by=_plan_by(draft),
             budget=self._budget(draft, ceilings, packs),
         )
         compiled = self._compiled(draft, context, packs)
@@ -107,29 +110,35 @@ class Materialize:
             warnings=context.warnings,
         )
         try:
-            return self.compiler.compile(state, context, packs)
+            compiled = self.compiler.compile(state, context, packs)
         except Exception as error:
             raise CompileFailed(type(error).__name__) from error
+        if compiled.is_task_cut:
+            draft.trace.notes.warn(TASK_TRUNCATED)
+        return compiled
 
     def _budget(self, draft: TurnDraft, ceilings: Ceilings, packs: tuple[Pack, ...]) -> Budget:
-        """What the caller wants, or the house gives, under the ceilings of the tenant, the channel and each pack."""
+        """What the caller wants, under what tenant and channel, or else the house, allow, and each pack."""
         asked = draft.run.input.limits
+        held = draft.budget or Budget(self.limits, used=spent_before(draft))
+        if not asked and not ceilings.budget and not packs:
+            held.most = self.spending
+            return held
         most: dict[str, float] = {}
         clipped = []
         for name in Resource:
-            highest = [
-                ceiling[name] for ceiling in (ceilings.budget, *(pack.ceilings for pack in packs)) if name in ceiling
-            ]
-            wanted = asked.get(f"max_{name}", self.spending.get(name))
-            known = [limit for limit in (wanted, *highest) if limit is not None]
+            house = ceilings.budget.get(name, self.spending.get(name))
+            limits = (house, asked.get(f"max_{name}"), *(pack.ceilings.get(name) for pack in packs))
+            known = [limit for limit in limits if limit is not None]
             if known:
                 most[name.value] = min(known)
             if f"max_{name}" in asked and asked[f"max_{name}"] > min(known):
                 clipped.append(name.value)
         if clipped:
             draft.trace.notes.warn(BUDGET_CLIPPED, {"limits": clipped})
-        held = draft.budget or Budget(self.limits)
         held.most = most
+        if Resource.PAYLOAD_BYTES in most and draft.resumed is None:
+            held.debit(Resource.PAYLOAD_BYTES, sum(len(event.as_text.encode()) for event in draft.run.input.events))
         return held
 
     def _of_agent(self, draft: TurnDraft) -> SafetyMode | None:
@@ -137,13 +146,12 @@ class Materialize:
         return agent.policy.safety_mode if agent else None
 
     def _deadline(self, draft: TurnDraft) -> datetime:
-        """By the rule of its agent and its pack, or sooner when the caller has no more time."""
+        """By the rule of its agent and its pack, or sooner when the caller has no more time: to plan, then to act."""
         latest, asked = self.deadline_of(draft), draft.run.input.limits
-        spans = [asked[name] for name in ("plan_timeout_ms", "max_wall_ms") if name in asked]
-        if not spans or draft.run.mode is Mode.LONG_RUNNING:
+        if "max_wall_ms" not in asked or draft.run.mode is Mode.LONG_RUNNING:
             return latest
         began = draft.run.started_at or draft.run.accepted_at
-        return min(latest, began + timedelta(milliseconds=sum(spans)))
+        return min(latest, began + timedelta(milliseconds=asked["max_wall_ms"] + asked.get("plan_timeout_ms", 0)))
 
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""
@@ -159,6 +167,12 @@ class Materialize:
             draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, {"changed": changed})
 
 
+def _plan_by(draft: TurnDraft) -> datetime | None:
+    span = draft.run.input.limits.get("plan_timeout_ms")
+    began = draft.run.started_at or draft.run.accepted_at
+    return None if span is None else began + timedelta(milliseconds=span)
+
+
 def safety_mode(ceilings: Ceilings, packs: tuple[Pack, ...], wish: RunInput) -> SafetyMode:
     """The least of what tenant, channel and packs allow; who acts without a user's leave never acts in their name."""
     mode = narrowest(ceilings.safety_mode or SafetyMode.READ_ONLY, *(pack.safety_mode for pack in packs))
@@ -166,10 +180,19 @@ def safety_mode(ceilings: Ceilings, packs: tuple[Pack, ...], wish: RunInput) -> 
     return mode if is_delegated else narrowest(mode, SafetyMode.NETWORK)
 
 
-def _check_intent(draft: TurnDraft, pack: Pack) -> None:
-    if served := pack.intent(draft.served_intent or ""):
+def _lowest(packs: tuple[Pack, ...]) -> Mapping[str, int]:
+    """The ceilings of all packs: where several name one, the least."""
+    lowest: dict[str, int] = {}
+    for pack in packs:
+        lowest |= {name: min(most, lowest.get(name, most)) for name, most in pack.ceilings.items()}
+    return lowest
+
+
+def _check_intent(draft: TurnDraft, packs: tuple[Pack, ...]) -> None:
+    code = draft.served_intent or ""
+    if served := next((found for pack in packs if (found := pack.intent(code))), None):
         check_served(served, draft.run.input)
-    elif draft.run.input.intent and not pack.intents:
+    elif draft.run.input.intent and not any(pack.intents for pack in packs):
         draft.trace.notes.warn(SCOPE_CHECK_SKIPPED, {"intent": draft.run.input.intent})
 
 

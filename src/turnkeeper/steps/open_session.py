@@ -55,9 +55,11 @@ class OpenSession:
 async def lifetime_of(
     session: Session, pins: tuple[PackPin, ...], packs: PackShelf, bands: Mapping[Classification, Band]
 ) -> Lifetime | None:
-    """How long a session may live with these packs."""
-    opened = [await packs.open(session.tenant, pin) for pin in pins]
-    return lifetime(session.created_at, (pack.classification for pack in opened), bands)
+    """How long a session may live with these packs. What it has held before is of the class that it was of."""
+    classes = [(await packs.open(session.tenant, pin)).classification for pin in pins]
+    if session.classification is not None:
+        classes.append(session.classification)
+    return lifetime(session.created_at, classes, bands)
 
 
 def check_pins(session: Session, wanted: tuple[str, ...], *, all_of_them: bool) -> None:

@@ -80,6 +80,7 @@ class Inbound:
     on_missing: Any = OnMissing.NEW
     channel: str = "app_chat"
     trace_id: str | None = None
+    trace: TraceContext | None = None
 
 
 class _Faults(list[dict[str, str]]):
@@ -141,6 +142,7 @@ def receive(
         double_text=double_text,
         on_missing=on_missing,
         mode=mode,
+        trace=inbound.trace,
         verb=inbound.verb,
     )
     return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)

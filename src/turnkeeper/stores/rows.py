@@ -355,7 +355,7 @@ def wish_params(run: Run, how: str, by: RunId | None) -> Params:
 def request_params(request: RequestKey, run: Run) -> Params:
     return {
         "tenant": run.tenant,
-        "user": run.user,
+        "user": request.user or run.user,
         "key": request.key,
         "body_hash": request.body_hash,
         "run_id": run.id,

@@ -1008,12 +1008,14 @@ DELETE FROM checkpoints WHERE tenant = :tenant AND run_id = :run_id;
 DELETE FROM effects WHERE tenant = :tenant AND run_id = :run_id;
 
 -- name: make_bucket
-INSERT INTO buckets (tenant, name, tokens, filled_at) VALUES (:tenant, :name, :tokens, :filled_at)
+INSERT INTO buckets (tenant, name, tokens, filled_at)
+VALUES (:tenant, :name, :tokens, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 ON CONFLICT (tenant, name) DO NOTHING;
 
 -- name: read_bucket
 -- Locked: of two nodes that take at once, the second sees what the first has left.
-SELECT tokens, filled_at FROM buckets WHERE tenant = :tenant AND name = :name FOR UPDATE;
+SELECT tokens, filled_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+  FROM buckets WHERE tenant = :tenant AND name = :name FOR UPDATE;
 
 -- name: put_bucket
 UPDATE buckets SET tokens = :tokens, filled_at = :filled_at WHERE tenant = :tenant AND name = :name;
