@@ -61,6 +61,38 @@ def test_a_wrong_command_line_is_told_in_words(arguments: list[str]) -> None:
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"TURNKEEPER_POLICY": "policy.toml"}, "policy.toml is not valid: tenants.acme.channels is a table"),
+        ({"TURNKEEPER_POLICY": "elsewhere.toml"}, "elsewhere.toml cannot be read"),
+        ({"TURNKEEPER_SMTP_URL": "gopher://mail", "TURNKEEPER_MAIL_FROM": "a@b.example"}, "smtp_url looks like smtp:"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_told_in_one_line_at_the_start(
+    settings: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "policy.toml").write_text("[tenants.acme]\nchannels = 5\n")
+
+    refused = turnkeeper("serve", "--port", "0", "--database", "x.db", cwd=tmp_path, **settings)
+
+    assert refused.returncode == 2
+    assert told in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_channel_that_is_misspelt_in_the_policy_is_warned_of(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[channels.emial]\ngrants = []\n")
+    flags = ("--port", "0", "--database", str(tmp_path / "x.db"), "--token", "sesame-open")
+
+    with ServerProcess(*flags, TURNKEEPER_POLICY=str(policy)) as server:
+        assert server.stop() == 0
+
+    assert "the policy names unknown channels" in server.complained
+    assert "emial" in server.complained
+
+
 def test_the_version_is_printed() -> None:
     printed = turnkeeper("version").stdout.strip()
 

@@ -59,8 +59,8 @@ def serve(wanted: Wanted) -> int:
         bound = _bound(settings)
     except CannotStart as reason:
         return complain(str(reason))
-    keeper = Turnkeeper(settings)
     try:
+        keeper = Turnkeeper(settings)
         for name, function in agents:
             keeper.agent(name)(function)
         return _run(keeper, identities, bound, made_token, demo=wanted.demo)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from turnkeeper.model.envelope import OnMissing
 from turnkeeper.model.event import Attachment, Event
 from turnkeeper.model.ids import ArtifactId, BindingId, DeliveryId, RunId, SessionId, UserId
 from turnkeeper.model.outbound import ReplyTo
-from turnkeeper.model.policy import Policy
+from turnkeeper.model.policy import FORGEABLE, Policy
 from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Session
@@ -44,6 +45,8 @@ from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.store import Store
 from turnkeeper.settings import Settings
 from turnkeeper.steps.receive import Inbound, Prepared, is_id, json_size
+
+log = logging.getLogger(__name__)
 
 DELIVER = "channels:deliver"
 """The grant of a gateway: whoever holds it may bring messages of others."""
@@ -84,6 +87,12 @@ class Channels:
         """The channels that a binding can be made for."""
         return self._known.names()
 
+    def warn_of_unknown(self) -> None:
+        """A ceiling for a channel that nobody knows is no ceiling: most likely its name is misspelt."""
+        named = {*self._policy.channels}.union(*self._policy.tenant_channels.values()) - FORGEABLE.keys()
+        if unknown := sorted(name for name in named if self._known.get(name) is None):
+            log.warning("the policy names unknown channels", extra={"channels": ", ".join(unknown)})
+
     async def door(self, channel: str, binding_id: str, *, principal: Principal | None) -> Binding:
         """The binding, when this caller may come to it. Nothing of the request is read before.
 
@@ -116,16 +125,18 @@ class Channels:
         *,
         principal: Principal | None = LOCAL,
         trace_id: str | None = None,
+        admit: Callable[[], Awaitable[None]] | None = None,
     ) -> Delivered:
         """Take in what came through a channel. The same delivery again attaches to what was made of the first.
 
-        `principal` is who brings it, None for somebody without a token: then only a signature lets it in. Raises what
+        `principal` is who brings it, None for somebody without a token: then only a signature lets it in. `admit` is
+        awaited once it is certain who that is, and may raise why it is too much. Raises what
         `submit` raises, and ChannelUnsupported, BindingNotFound, NotAuthenticated, WebhookSignatureInvalid,
         ChannelPayloadInvalid or SenderUnknown.
         """
         binding = await self.door(channel, binding_id, principal=principal)
         try:
-            return await self._deliver(binding, raw, principal, trace_id)
+            return await self._deliver(binding, raw, principal, trace_id, admit)
         except TurnkeeperError as error:
             error.stage = error.stage or "receive"
             # Whoever it was is not known for certain; the binding is.
@@ -133,7 +144,14 @@ class Channels:
             await self._refused(error, principal=principal or outsider, verb="deliver", trace_id=trace_id)
             raise
 
-    async def _deliver(self, binding: Binding, raw: Raw, caller: Principal | None, trace_id: str | None) -> Delivered:
+    async def _deliver(
+        self,
+        binding: Binding,
+        raw: Raw,
+        caller: Principal | None,
+        trace_id: str | None,
+        admit: Callable[[], Awaitable[None]] | None,
+    ) -> Delivered:
         adapter = self._known.get(binding.channel)
         assert adapter is not None, "a door leads to a known channel"
         # What a binding does not say about sizes is what we can keep.
@@ -143,6 +161,8 @@ class Channels:
         arrival = await asyncio.to_thread(adapter.read, raw, terms, now=self._clock.now().timestamp())
         if binding.terms.auth is BindingAuth.SIGNATURE and not arrival.is_vouched:
             raise WebhookSignatureInvalid("it carries no signature of this binding")
+        if admit is not None:
+            await admit()
         address = checked_address(arrival.address)
         lock = self._one_at_a_time.setdefault((binding.id, address), asyncio.Lock())
         # Two first messages of one sender must not begin two sessions.
