@@ -1,10 +1,12 @@
 """What every store promises about buckets, long runs, what Events held beyond their text, and classes of sessions."""
 
 import asyncio
+import time
 from datetime import timedelta
 
 import pytest
 
+from tests.contract.backends import Backend
 from tests.contract.builders import (
     TENANT,
     a_kept_session,
@@ -33,39 +35,67 @@ from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
-RATE = Rate(per_second=2, burst=10)
+SLOW = Rate(per_second=0.01, burst=10)
+"""So slow that what it gains while a test runs does not count."""
+
 PHOTO = Attachment(artifact_id="art_9", media_type="image/jpeg", sha256="2c" * 32, uri="blob://demo/art_9")
 PIN = PackPin(id="desk", version="1.0.0", hash="ab" * 32)
 
 
-async def test_a_bucket_is_full_at_first_and_fills_with_time(store: Store) -> None:
-    take = store.buckets.take
-
-    assert await take(TENANT, RATE, wanted=8, at=NOON) == 8
-    assert await take(TENANT, RATE, wanted=8, at=NOON) == 2
-    assert await take(TENANT, RATE, wanted=8, at=NOON) == -1
-    assert await take(TENANT, RATE, wanted=8, at=NOON + timedelta(seconds=0.25)) == -0.5
-    assert await take(TENANT, RATE, wanted=8, at=NOON + timedelta(seconds=1)) == 2
-    assert await take(TENANT, RATE, wanted=99, at=NOON + timedelta(hours=1)) == 10
+async def passes(backend: Backend, seconds: float) -> None:
+    """What a bucket would have seen by then, for a database whose clock cannot be set."""
+    await backend.execute(f"UPDATE buckets SET filled_at = filled_at - {int(seconds * 1_000_000)}")
 
 
-async def test_a_clock_that_goes_back_gives_and_takes_nothing(store: Store) -> None:
-    await store.buckets.take(TENANT, RATE, wanted=10, at=NOON)
+async def test_a_bucket_is_full_at_first_and_fills_with_time(store: Store, backend: Backend) -> None:
+    async def take(wanted: int) -> float:
+        return await store.buckets.take(TENANT, SLOW, wanted=wanted)
 
-    assert await store.buckets.take(TENANT, RATE, wanted=1, at=NOON - timedelta(hours=1)) == -1
-    assert await store.buckets.take(TENANT, RATE, wanted=9, at=NOON + timedelta(seconds=1)) == 2
+    assert await take(8) == 8
+    assert await take(8) == 2
+    assert await take(8) == pytest.approx(-1, abs=0.1)
+    await passes(backend, 50)
+    assert await take(8) == pytest.approx(-0.5, abs=0.1)
+    await passes(backend, 150)
+    assert await take(8) == 2
+    await passes(backend, 3_600)
+    assert await take(99) == 10
+
+
+async def test_a_clock_that_goes_back_gives_and_takes_nothing(store: Store, backend: Backend) -> None:
+    await store.buckets.take(TENANT, SLOW, wanted=10)
+    await passes(backend, -3_600)
+
+    assert await store.buckets.take(TENANT, SLOW, wanted=1) == pytest.approx(-1, abs=0.1)
+    await passes(backend, 3_800)
+    assert await store.buckets.take(TENANT, SLOW, wanted=9) == 2
+
+
+async def test_a_bucket_goes_by_the_clock_of_the_database(store: Store, backend: Backend) -> None:
+    before = time.time()
+    await store.buckets.take(TENANT, SLOW, wanted=10)
+
+    ((filled_at,),) = await backend.execute("SELECT filled_at FROM buckets")
+    assert before - 5 < filled_at / 1_000_000 < time.time() + 5
 
 
 async def test_one_tenant_never_empties_the_bucket_of_another(store: Store) -> None:
-    await store.buckets.take(TENANT, RATE, wanted=10, at=NOON)
+    await store.buckets.take(TENANT, SLOW, wanted=10)
 
-    assert await store.buckets.take(TenantId("globex"), RATE, wanted=10, at=NOON) == 10
+    assert await store.buckets.take(TenantId("globex"), SLOW, wanted=10) == 10
+
+
+async def test_the_buckets_of_a_tenant_are_filled_and_emptied_apart(store: Store) -> None:
+    await store.buckets.take(TENANT, SLOW, wanted=10, name="binding:bind_1")
+
+    assert await store.buckets.take(TENANT, SLOW, wanted=10, name="binding:bind_1") < 0
+    assert await store.buckets.take(TENANT, SLOW, wanted=10) == 10
 
 
 async def test_of_many_that_take_at_once_none_gets_what_another_got(store: Store) -> None:
-    taken = await asyncio.gather(*(store.buckets.take(TENANT, RATE, wanted=1, at=NOON) for _ in range(25)))
+    taken = await asyncio.gather(*(store.buckets.take(TENANT, SLOW, wanted=1) for _ in range(25)))
 
-    assert sorted(taken) == [-1] * 15 + [1] * 10
+    assert sorted(taken) == pytest.approx([-1] * 15 + [1] * 10, abs=0.1)
 
 
 async def test_no_more_long_runs_than_allowed_are_open_at_once(store: Store) -> None:

@@ -5,12 +5,13 @@ import hashlib
 import json
 import time
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.server.conftest import House
-from tests.server.process import Api
+from tests.server.process import Api, a_server
 from turnkeeper.channels.signatures import signature_of
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of the binding").decode()
@@ -85,6 +86,27 @@ def test_a_signed_request_needs_no_token_and_an_unsigned_one_is_refused(house: H
     for refused in (forged, bare, with_token):
         assert (refused.status_code, refused.json()["code"]) == (401, "webhook_signature_invalid")
         assert refused.json()["stage"] == "receive"
+
+
+def test_junk_without_a_token_uses_up_its_door_and_not_what_the_tenant_may_send(house: House, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("rate = {per_second = 0.01, burst = 6}")
+    database, identities = tmp_path / "conversations.db", str(house.identities)
+    with a_server(database, "--identities", identities, TURNKEEPER_POLICY=str(policy)) as server:
+        ada, nobody = server.api("token-of-ada"), server.api(None)
+        door, quiet = a_signed_door(ada), a_signed_door(ada)
+
+        junk = [bring(nobody, door, b"{}").status_code for _ in range(9)]
+        spoken = [ada.post("/chat", {"message": "Hello"}).status_code for _ in range(5)]
+        body, headers = signed({"order": 1})
+        taken = bring(nobody, quiet, body, **headers)
+        body, headers = signed({"order": 2})
+        limited = bring(nobody, quiet, body, **headers)
+
+    assert junk == [401] * 6 + [429] * 3
+    assert spoken == [200] * 5
+    # Who is vouched for speaks for the tenant.
+    assert (taken.status_code, limited.status_code, limited.json()["code"]) == (202, 429, "rate_limited")
 
 
 def test_what_a_sender_puts_into_authorization_does_not_matter_where_a_signature_counts(house: House, ada: Api) -> None:

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 from turnkeeper.errors import RateLimited, TooManyStreams
 from turnkeeper.model.ids import TenantId
-from turnkeeper.model.policy import Policy
-from turnkeeper.ports.buckets import BucketStore
+from turnkeeper.model.policy import Policy, Rate
+from turnkeeper.ports.buckets import MESSAGES, BucketStore
 from turnkeeper.ports.clock import Clock
 
 SHARE = 16
-"""A node takes this part of a full bucket in advance, so that most messages need no write of their own."""
+"""A node takes this part of a bucket in advance, so that most messages need no write of their own."""
 
 KEPT_FOR = timedelta(seconds=1)
 
@@ -31,20 +31,20 @@ class Limits:
     policy: Policy
     clock: Clock
     most_streams: int
-    _purses: dict[TenantId, _Purse] = field(default_factory=dict)
+    _purses: dict[tuple[TenantId, str], _Purse] = field(default_factory=dict)
     _streams: dict[TenantId, int] = field(default_factory=dict)
 
-    async def admit(self, tenant: TenantId) -> None:
-        """One message of this tenant. Raises RateLimited, which says when there is room again."""
+    async def admit(self, tenant: TenantId, name: str = MESSAGES) -> None:
+        """One message of this tenant, out of the bucket of this name. Raises RateLimited, which says how long it fills."""
         now = self.clock.now()
-        purse = self._purses.setdefault(tenant, _Purse())
+        purse = self._purses.setdefault((tenant, name), _Purse())
         if purse.until is None or now >= purse.until:
             purse.tokens = 0
         if purse.tokens > 0:
             purse.tokens -= 1
             return
         rate = self.policy.rate_of(tenant)
-        taken = await self.buckets.take(tenant, rate, wanted=max(1, rate.burst // SHARE), at=now)
+        taken = await self.buckets.take(tenant, rate, wanted=_in_advance(rate), name=name)
         if taken < 1:
             raise RateLimited(retry_after_ms=max(1, int(-taken / rate.per_second * 1000)))
         # Others may have filled it while this one waited.
@@ -66,3 +66,8 @@ class Limits:
             self._streams[tenant] -= 1
             if not self._streams[tenant]:
                 del self._streams[tenant]
+
+
+def _in_advance(rate: Rate) -> int:
+    """A sixteenth of the bucket, and no more than comes in in a sixteenth of a second: what is left over is lost."""
+    return max(1, int(min(rate.burst // SHARE, rate.per_second / SHARE)))

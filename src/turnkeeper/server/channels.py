@@ -1,5 +1,7 @@
 """The doors to the outside world: mail, short messages, calls and webhooks, as they arrive."""
 
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -18,6 +20,7 @@ from turnkeeper.errors import (
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.binding import BindingAuth
 from turnkeeper.model.principal import Principal
+from turnkeeper.ports.buckets import MESSAGES
 from turnkeeper.ports.channels import Raw
 from turnkeeper.server.auth import Caller, authenticate
 from turnkeeper.server.chat import taken_but_leaving
@@ -32,6 +35,8 @@ from turnkeeper.server.wire_channels import ChannelOut, TakenOut
 router = APIRouter(prefix="/channels", tags=["channels"], route_class=GuardedRoute)
 doors = APIRouter(prefix="/channels", tags=["channels"])
 """Not guarded like the others: what lets a request in here is said by its binding."""
+
+Admit = Callable[[], Awaitable[None]]
 
 ANYTHING = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 
@@ -80,12 +85,14 @@ async def deliver(
     answered like the first.
     """
     try:
-        raw, principal = await _came_in(request, keeper, channel, binding)
+        raw, principal, admit = await _came_in(request, keeper, channel, binding)
     except TurnkeeperError as error:
         error.stage = "receive"
         raise
     trace_id = exchange_of(request).trace_id
-    delivered = await keeper.channels.deliver(channel, binding, raw, principal=principal, trace_id=trace_id)
+    delivered = await keeper.channels.deliver(
+        channel, binding, raw, principal=principal, trace_id=trace_id, admit=admit
+    )
     ticket = delivered.ticket
     if ticket is None:
         return Response(status_code=204)
@@ -97,15 +104,22 @@ async def deliver(
     return Response(ChatOut.of(reply).model_dump_json(exclude_none=True), media_type="application/json")
 
 
-async def _came_in(request: Request, keeper: Turnkeeper, channel: str, binding: str) -> tuple[Raw, Principal | None]:
-    """Who brings it and what it is. Nothing is read of a request that no door is open for."""
+async def _came_in(
+    request: Request, keeper: Turnkeeper, channel: str, binding: str
+) -> tuple[Raw, Principal | None, Admit | None]:
+    """Who brings it, what it is, and what is still to be counted. Nothing is read where no door is open.
+
+    A message without a token counts for its door alone until its signature is known to be right: the bucket of the
+    tenant is not for strangers to empty.
+    """
     principal = None
     if channel in keeper.channels.names():
         known = await keeper.channels.binding(channel, binding)
         if known.terms.auth is BindingAuth.TOKEN:
             principal = authenticate(request, request.app.state.identities)
     door = await keeper.channels.door(channel, binding, principal=principal)
-    await keeper.limits.admit(door.tenant)
+    is_signed = door.terms.auth is BindingAuth.SIGNATURE
+    await keeper.limits.admit(door.tenant, f"binding:{door.id}" if is_signed else MESSAGES)
     body = await read_body(request, most_bytes=keeper.settings.channel_bytes)
     raw = Raw(
         body=body,
@@ -114,4 +128,4 @@ async def _came_in(request: Request, keeper: Turnkeeper, channel: str, binding: 
         query=dict(request.query_params),
         url=str(request.url),
     )
-    return raw, principal
+    return raw, principal, partial(keeper.limits.admit, door.tenant) if is_signed else None
