@@ -158,7 +158,9 @@ def test_a_session_keeps_the_pack_of_its_first_turn(ada: Api, ben: Api) -> None:
 
     assert same.status_code == 200
     assert (other.status_code, other.json()["code"]) == (409, "pack_version_mismatch")
-    assert other.json()["details"] == [{"pointer": "/pack", "pinned": pack["ref"], "requested": newer["ref"]}]
+    (told,) = other.json()["details"]
+    assert (told["pointer"], told["pack_id"]) == ("/pack", pack["id"])
+    assert (told["pinned"], told["requested"]) == (pack["ref"], newer["ref"])
     assert ben.get(f"/sessions/{begun}").json()["turns"] == 2
 
 

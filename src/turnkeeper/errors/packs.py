@@ -47,23 +47,25 @@ class PackVersionMismatch(TurnkeeperError):
     http_status = 409
     title = "The session is pinned to another pack"
 
-    def __init__(self, session_id: SessionId, *, pinned: Sequence[str], requested: Sequence[str]) -> None:
+    def __init__(
+        self, session_id: SessionId, *, pinned: Sequence[str], requested: Sequence[str], pointer: str = "/pack"
+    ) -> None:
         held = f"is pinned to {', '.join(pinned)}" if pinned else "has begun without a pack"
         super().__init__(
             f"Session {session_id!r} {held}, and the request names {', '.join(requested)}. Leave the packs out where "
             "you can, begin a new session, or repin this one.",
-            details=_pin_differences(pinned, requested),
+            details=_pin_differences(pinned, requested, pointer),
         )
 
 
-def _pin_differences(pinned: Sequence[str], requested: Sequence[str]) -> list[dict[str, Any]]:
+def _pin_differences(pinned: Sequence[str], requested: Sequence[str], pointer: str) -> list[dict[str, Any]]:
     """Each pack that is asked for otherwise than it is pinned, that is new, or that was left out."""
     held = {ref.partition("@")[0]: ref for ref in pinned}
     asked = {ref.partition("@")[0]: ref for ref in requested}
     names = [*asked, *(name for name in held if name not in asked)]
     return [
         {
-            "pointer": "/context_pack_refs" if all("@" in ref for ref in requested) else "/pack",
+            "pointer": pointer,
             "message": "is not what the session is pinned to",
             "pack_id": name,
             "pinned": held.get(name),

@@ -72,4 +72,5 @@ def check_pins(session: Session, wanted: tuple[str, ...], *, all_of_them: bool) 
     named = {ref.partition("@")[0] for ref in wanted}
     left_out = [ref for name, ref in pinned.items() if name not in named] if all_of_them else []
     if differing or left_out:
-        raise PackVersionMismatch(session.id, pinned=tuple(pinned.values()), requested=wanted)
+        pointer = "/context_pack_refs" if all_of_them else "/pack"
+        raise PackVersionMismatch(session.id, pinned=tuple(pinned.values()), requested=wanted, pointer=pointer)
