@@ -240,6 +240,19 @@ async def test_an_effect_happens_once_and_its_result_is_kept(keeper: Turnkeeper,
     assert (effect.key, effect.status, effect.result) == ("mail", EffectStatus.DONE, "mail is done")
 
 
+async def test_an_effect_of_an_async_agent_that_is_not_async_holds_nobody_up(keeper: Turnkeeper) -> None:
+    heard = threading.Event()
+
+    @keeper.agent("slow")
+    async def slow(turn: AgentTurn) -> str:
+        asyncio.get_running_loop().call_soon(heard.set)
+        return str(await turn.once("wait", heard.wait, 10))
+
+    reply = await keeper.chat("Go", agent="slow")
+
+    assert reply.text == "True"
+
+
 async def test_an_effect_before_a_question_is_not_repeated_after_the_answer(keeper: Turnkeeper) -> None:
     world = World()
 

@@ -64,7 +64,7 @@ class RunEffects:
             if effect.status is EffectStatus.DONE:
                 return effect.result
             try:
-                result = function()
+                result = function() if inspect.iscoroutinefunction(function) else await asyncio.to_thread(function)
                 if inspect.isawaitable(result):
                     result = await result
             except (Exception, Suspended):
