@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import json
 import math
@@ -95,6 +96,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        # What is there by now stays: the collector need not walk over it again and again.
+        gc.collect()
+        gc.freeze()
         self._when_ready()
 
     @contextlib.contextmanager
