@@ -31,7 +31,7 @@ from turnkeeper.model.policy import Rate
 from turnkeeper.model.run import Finish, RunInput, RunStatus
 from turnkeeper.model.session_state import event_of
 from turnkeeper.model.turn import Turn
-from turnkeeper.ports.runs import RequestKey
+from turnkeeper.ports.runs import Accepted, RequestKey
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -112,6 +112,18 @@ async def test_no_more_long_runs_than_allowed_are_open_at_once(store: Store) -> 
     await store.runs.end(first.lease, end_as(first.run, RunStatus.FAILED))
     again = run_saying("long", await a_kept_session(store), mode=Mode.LONG_RUNNING)
     assert (await store.runs.accept(intake_of(again, long_runs=2))).run.mode is Mode.LONG_RUNNING
+
+
+async def test_of_many_long_runs_that_come_at_once_as_many_as_allowed_are_taken_in(store: Store) -> None:
+    sessions = [await a_kept_session(store) for _ in range(20)]
+    runs = [run_saying("long", session, mode=Mode.LONG_RUNNING) for session in sessions]
+
+    ends = await asyncio.gather(
+        *(store.runs.accept(intake_of(run, long_runs=5)) for run in runs), return_exceptions=True
+    )
+
+    assert sum(isinstance(end, Accepted) for end in ends) == 5
+    assert sum(isinstance(end, TooManyLongRuns) for end in ends) == 15
 
 
 async def test_what_was_asked_under_a_name_is_known_by_its_hash(store: Store) -> None:

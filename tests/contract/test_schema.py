@@ -49,6 +49,7 @@ ONLY_POSTGRES = {
     "load_conversation",
     "lock_base",
     "lock_lease",
+    "lock_long_runs",
 }
 
 

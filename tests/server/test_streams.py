@@ -2,10 +2,12 @@
 
 import itertools
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.server.conftest import House
-from tests.server.process import Api, Event, a_server, audit_of, types_of, wait_for
+from tests.server.process import PATIENCE, Api, Event, a_server, audit_of, types_of, wait_for
 from tests.server.slow_reader import not_reading, read_until
 
 ENDED_BY_DELTAS = ["run.accepted", "output.delta", "output.delta", "output.delta", "run.completed"]
@@ -243,3 +245,46 @@ def test_fault_23_every_event_has_a_number_to_resume_behind(ben: Api) -> None:
     again = ben.feed(f"/runs/{events[0].data['run_id']}/feed", headers={"Last-Event-ID": str(events[0].data["seq"])})
 
     assert [event.data["seq"] for event in again] == [event.data["seq"] for event in events[1:]]
+
+
+def test_of_many_streams_that_are_asked_for_at_once_no_more_than_allowed_are_open(house: House, tmp_path: Path) -> None:
+    everyone_asked = threading.Barrier(12)
+    statuses: list[int] = []
+
+    def ask(number: int) -> None:
+        body = {"message": f"Hello {number}", "agent": "endless", "stream": True}
+        with ben.client.stream("POST", "/api/v1/chat", json=body) as response:
+            statuses.append(response.status_code)
+            everyone_asked.wait()
+
+    with a_server(
+        tmp_path / "few.db", "--identities", str(house.identities), TURNKEEPER_STREAMS="3", TURNKEEPER_GRACE_SECONDS="0"
+    ) as server:
+        ben = server.api("token-of-ben")
+        with ThreadPoolExecutor(12) as callers:
+            list(callers.map(ask, range(12)))
+
+        assert sorted(statuses) == [200] * 3 + [429] * 9
+
+
+def test_who_hangs_up_before_the_first_event_gives_the_place_back(house: House, tmp_path: Path) -> None:
+    with a_server(
+        tmp_path / "few.db", "--identities", str(house.identities), TURNKEEPER_STREAMS="3", TURNKEEPER_GRACE_SECONDS="0"
+    ) as server:
+        ben = server.api("token-of-ben")
+        session_id = ben.post("/sessions").json()["id"]
+        for _ in range(12):
+            with not_reading(server, f"/api/v1/sessions/{session_id}/feed"):
+                pass
+
+        wait_until_open(ben, f"/api/v1/sessions/{session_id}/feed")
+
+
+def wait_until_open(api: Api, path: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while True:
+        with api.client.stream("GET", path) as response:
+            if response.status_code == 200:
+                return
+        assert time.monotonic() < until, "no place came free"
+        time.sleep(0.01)

@@ -35,7 +35,7 @@ class Limits:
     _streams: dict[TenantId, int] = field(default_factory=dict)
 
     async def admit(self, tenant: TenantId, name: str = MESSAGES) -> None:
-        """One message of this tenant, out of the bucket of this name. Raises RateLimited, which says how long it fills."""
+        """One message of this tenant, out of the bucket of this name. Raises RateLimited, which says until when."""
         now = self.clock.now()
         purse = self._purses.setdefault((tenant, name), _Purse())
         if purse.until is None or now >= purse.until:
@@ -51,14 +51,11 @@ class Limits:
         purse.tokens += int(taken) - 1
         purse.until = now + KEPT_FOR
 
-    def check_streams(self, tenant: TenantId) -> None:
-        """Raises TooManyStreams when this tenant may open no further one on this node."""
-        if self._streams.get(tenant, 0) >= self.most_streams:
-            raise TooManyStreams(self.most_streams)
-
     @contextmanager
     def stream(self, tenant: TenantId) -> Iterator[None]:
-        """One stream of this tenant is open on this node."""
+        """One stream of this tenant is open on this node. Raises TooManyStreams when it may open no further one."""
+        if self._streams.get(tenant, 0) >= self.most_streams:
+            raise TooManyStreams(self.most_streams)
         self._streams[tenant] = self._streams.get(tenant, 0) + 1
         try:
             yield

@@ -1,6 +1,7 @@
 """Talking: the short form of an envelope, answered as JSON or as a stream."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
@@ -45,27 +46,22 @@ async def chat(
     The run does not belong to the connection: who loses it finds the answer in the feed.
     """
     wants_stream = body.stream or "text/event-stream" in request.headers.get("accept", "")
-    if wants_stream:
-        keeper.limits.check_streams(caller.tenant)
-    ticket = await _submitted(keeper, caller, request, body, idempotency_key)
-    trace_id = exchange_of(request).trace_id
-
-    async def cancel() -> None:
-        # Who has heard the end closes the connection too; there is nothing left to cancel then.
-        if (await keeper.run(ticket.run.id, principal=caller)).status.is_open:
-            await keeper.cancel(ticket.run.id, principal=caller, trace_id=trace_id)
-
-    if wants_stream:
-        return Stream(
-            keeper=keeper,
-            principal=caller,
-            session_id=ticket.run.session_id,
-            frames=keeper.follow_reply(ticket),
-            closing=closing,
-            more=told_to_its_sender(keeper, ticket),
-            when_gone=cancel if body.cancel_on_disconnect else None,
-            traces={ticket.run.id: ticket.run.trace_id},
-        ).response()
+    with ExitStack() as place:
+        if wants_stream:
+            place.enter_context(keeper.limits.stream(caller.tenant))
+        ticket = await _submitted(keeper, caller, request, body, idempotency_key)
+        cancel = _canceller(keeper, caller, ticket, exchange_of(request).trace_id)
+        if wants_stream:
+            return Stream(
+                keeper=keeper,
+                principal=caller,
+                session_id=ticket.run.session_id,
+                frames=keeper.follow_reply(ticket),
+                closing=closing,
+                more=told_to_its_sender(keeper, ticket),
+                when_gone=cancel if body.cancel_on_disconnect else None,
+                traces={ticket.run.id: ticket.run.trace_id},
+            ).response(place.pop_all())
     reply = await first_of(keeper.reply_to(ticket), closing.over(), gone(request))
     if reply is not None:
         return ChatOut.of(reply)
@@ -74,6 +70,15 @@ async def chat(
     if body.cancel_on_disconnect:
         await cancel()
     return Response(status_code=499)
+
+
+def _canceller(keeper: Turnkeeper, caller: Principal, ticket: Ticket, trace_id: str) -> Callable[[], Awaitable[None]]:
+    async def cancel() -> None:
+        # Who has heard the end closes the connection too; there is nothing left to cancel then.
+        if (await keeper.run(ticket.run.id, principal=caller)).status.is_open:
+            await keeper.cancel(ticket.run.id, principal=caller, trace_id=trace_id)
+
+    return cancel
 
 
 async def _submitted(

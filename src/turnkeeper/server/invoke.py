@@ -1,5 +1,6 @@
 """The full envelope: answered as a stream, as one object, or as a run to come back to."""
 
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
@@ -75,19 +76,24 @@ async def invoke(
     exchange_of(request).take_up(document)
     if isinstance(document, dict) and isinstance(document.get("request_id"), str):
         one_request_id(document["request_id"], idempotency_key)
-    if isinstance(document, dict) and document.get("mode") == Mode.STREAM:
-        keeper.limits.check_streams(caller.tenant)
-    ticket = await keeper.invoke(document, principal=caller)
-    if ticket.run.mode is Mode.STREAM:
-        return Stream(
-            keeper=keeper,
-            principal=caller,
-            session_id=ticket.run.session_id,
-            frames=keeper.follow_reply(ticket),
-            closing=closing,
-            more=told_to_its_sender(keeper, ticket),
-            traces={ticket.run.id: ticket.run.trace_id},
-        ).response()
+    wants_stream = isinstance(document, dict) and document.get("mode") == Mode.STREAM
+    with ExitStack() as place:
+        if wants_stream:
+            place.enter_context(keeper.limits.stream(caller.tenant))
+        ticket = await keeper.invoke(document, principal=caller)
+        if ticket.run.mode is Mode.STREAM:
+            if not wants_stream:
+                # An answer goes on as the run that it answers.
+                place.enter_context(keeper.limits.stream(caller.tenant))
+            return Stream(
+                keeper=keeper,
+                principal=caller,
+                session_id=ticket.run.session_id,
+                frames=keeper.follow_reply(ticket),
+                closing=closing,
+                more=told_to_its_sender(keeper, ticket),
+                traces={ticket.run.id: ticket.run.trace_id},
+            ).response(place.pop_all())
     if ticket.run.mode is Mode.LONG_RUNNING:
         return _handle(ticket)
     reply = await first_of(keeper.reply_to(ticket), closing.over())

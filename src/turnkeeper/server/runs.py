@@ -1,6 +1,6 @@
 """Runs: looking at one, following it, and stopping it."""
 
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 
 from fastapi import APIRouter, Request, Response
 
@@ -70,15 +70,16 @@ async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeC
     run = await keeper.run(run_id, principal=caller)
     if after is not None and not run.status.is_open and not await _has_more(keeper, run, after):
         return Response(status_code=204)
-    keeper.limits.check_streams(caller.tenant)
-    return Stream(
-        keeper=keeper,
-        principal=caller,
-        session_id=run.session_id,
-        frames=keeper.follow(run, after=after),
-        closing=closing,
-        traces={run.id: run.trace_id},
-    ).response()
+    with ExitStack() as place:
+        place.enter_context(keeper.limits.stream(caller.tenant))
+        return Stream(
+            keeper=keeper,
+            principal=caller,
+            session_id=run.session_id,
+            frames=keeper.follow(run, after=after),
+            closing=closing,
+            traces={run.id: run.trace_id},
+        ).response(place.pop_all())
 
 
 async def _has_more(keeper: Turnkeeper, run: Run, after: int) -> bool:

@@ -1,5 +1,6 @@
 """Sessions: beginning, reading, following, pausing, closing and resetting them."""
 
+from contextlib import ExitStack
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -196,17 +197,18 @@ async def follow_session(
     session_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
 ) -> Response:
     """What happens in a session, from now on or from behind a number already seen. Has no end."""
-    keeper.limits.check_streams(caller.tenant)
-    # Before the response begins: who sees its headers misses nothing that happens afterwards.
-    begin = await keeper.newest_feed_no(session_id, principal=caller) if after is None else after
-    session = await keeper.session(session_id, principal=caller)
-    return Stream(
-        keeper=keeper,
-        principal=caller,
-        session_id=session.id,
-        frames=keeper.follow_session(session.id, principal=caller, after=begin),
-        closing=closing,
-    ).response()
+    with ExitStack() as place:
+        place.enter_context(keeper.limits.stream(caller.tenant))
+        # Before the response begins: who sees its headers misses nothing that happens afterwards.
+        begin = await keeper.newest_feed_no(session_id, principal=caller) if after is None else after
+        session = await keeper.session(session_id, principal=caller)
+        return Stream(
+            keeper=keeper,
+            principal=caller,
+            session_id=session.id,
+            frames=keeper.follow_session(session.id, principal=caller, after=begin),
+            closing=closing,
+        ).response(place.pop_all())
 
 
 def told(response: Response, session: Session) -> SessionOut:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import Depends, Header, Query
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Receive, Scope, Send
 
 from turnkeeper.errors import RunNotFound, StoreUnavailable
 from turnkeeper.keeper import Turnkeeper
@@ -41,13 +43,16 @@ class Stream:
     when_gone: Callable[[], Awaitable[None]] | None = None
     traces: dict[RunId, str] = field(default_factory=dict)
 
-    def response(self) -> EventSourceResponse:
+    def response(self, place: ExitStack) -> EventSourceResponse:
+        """`place` is given back when the response is over, however that comes about."""
+
         async def client_left(_: object) -> None:
             if self.when_gone is not None:
                 await self.when_gone()
 
-        return EventSourceResponse(
+        return _StreamResponse(
             self._events(),
+            place=place,
             sep="\n",
             ping=self.keeper.settings.heartbeat_seconds,
             ping_message_factory=lambda: ServerSentEvent(comment="heartbeat", sep="\n"),
@@ -57,10 +62,9 @@ class Stream:
     async def _events(self) -> AsyncIterator[ServerSentEvent]:
         last = 0
         try:
-            with self.keeper.limits.stream(self.principal.tenant):
-                async for frame in self.closing.until(self.frames):
-                    yield await self._event_of(frame)
-                    last = frame.no
+            async for frame in self.closing.until(self.frames):
+                yield await self._event_of(frame)
+                last = frame.no
         except StoreUnavailable as error:
             # Without an id, so that the reader resumes behind the last frame that it was given.
             said = {"error": {"code": error.code, "message": error.detail, "retryable": error.retryable}}
@@ -125,6 +129,18 @@ class Stream:
             ensure_ascii=True,
             separators=(",", ":"),
         )
+
+
+class _StreamResponse(EventSourceResponse):
+    """Events that hold a place among the streams of their tenant, also before the first of them is sent."""
+
+    def __init__(self, events: AsyncIterator[ServerSentEvent], *, place: ExitStack, **options: Any) -> None:
+        super().__init__(events, **options)
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place:
+            await super().__call__(scope, receive, send)
 
 
 # FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.

@@ -178,6 +178,7 @@ class PostgresAccepting:
         return Accepted(run=run, lease=taken, double_text=double_text)
 
     async def _has_too_many_long_runs(self, tx: Tx, intake: Intake) -> bool:
+        await tx.run(sql.lock_long_runs, {"tenant": intake.run.tenant})
         found = await tx.one(sql.open_long_runs, long_runs_params(intake))
         return found is not None and bool(found["found"] >= intake.long_runs)
 

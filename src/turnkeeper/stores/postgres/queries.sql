@@ -542,6 +542,11 @@ SELECT * FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key
 -- name: known_request
 SELECT body_hash FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key;
 
+-- name: lock_long_runs
+-- Whoever counts the long runs of a tenant is alone with them until it has taken in its own. In a statement before the
+-- count, which would else not see what was taken in while it waited. 24 is ours, in the space of keys of two numbers.
+SELECT pg_advisory_xact_lock(24, hashtext(:tenant));
+
 -- name: open_long_runs
 -- No more than `most` are looked for, among those that began since `since`: run ids sort by the moment they were made.
 SELECT count(*) AS found
