@@ -68,6 +68,21 @@ async def test_the_feed_tells_of_an_effect_by_its_key_alone(store: Store) -> Non
     assert finished.data == {"key": "mail", "status": "done", "attempt": 1}
 
 
+async def test_an_effect_that_gave_nothing_is_told_from_one_whose_result_was_lost(store: Store) -> None:
+    session = await a_kept_session(store)
+    _, lease = await held(store, "Write to Ada", session)
+    for key, is_lost in (("nothing", False), ("lost", True)):
+        await begin(store, lease, key)
+        await store.effects.finish(
+            lease, lease.run_id, key, at=LATER, status=EffectStatus.DONE, result=None, result_lost=is_lost
+        )
+
+    nothing, lost = await begin(store, lease, "nothing"), await begin(store, lease, "lost")
+
+    assert (nothing.status, nothing.result, nothing.result_lost) == (EffectStatus.DONE, None, False)
+    assert (lost.status, lost.result, lost.result_lost) == (EffectStatus.DONE, None, True)
+
+
 async def test_an_effect_that_is_done_is_found_and_nothing_is_written(store: Store, backend: Backend) -> None:
     session = await a_kept_session(store)
     _, lease = await held(store, "Write to Ada", session)

@@ -10,7 +10,7 @@ import pytest
 from tests.eventually import eventually
 from tests.story.packed import desk
 from turnkeeper import AgentTurn, EffectUnknown, HeardWell, Judgement, Phase, Settings, Turnkeeper, Verdict
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.errors import AgentFailed, TurnkeeperError
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
 from turnkeeper.model.effect import EffectStatus
@@ -422,6 +422,73 @@ async def test_what_an_effect_gives_must_be_json_of_a_bearable_size(keeper: Turn
     (effect,) = await keeper.effects(run.id)
     assert failed.value.code == "agent_failed"
     assert (effect.status, effect.result) == (EffectStatus.DONE, None)
+
+
+@pytest.mark.parametrize("result", [object(), "x" * 70_000])
+async def test_an_effect_whose_result_was_lost_says_so_whenever_it_is_asked_for(
+    keeper: Turnkeeper, result: object
+) -> None:
+    heard, times = [], []
+
+    def thing() -> object:
+        times.append("done")
+        return result
+
+    @keeper.agent("odd")
+    async def odd(turn: AgentTurn) -> str:
+        for _ in range(2):
+            with pytest.raises(AgentFailed) as lost:
+                await turn.once("thing", thing)
+            heard.append(str(lost.value))
+        return f"Well, {await turn.ask('And now?')}."
+
+    asked = await keeper.chat("Go", agent="odd")
+    done = await keeper.chat("so be it", session_id=asked.session_id, answers=asked.run_id)
+
+    assert done.text == "Well, so be it."
+    assert (len(heard), len(set(heard)), times) == (4, 1, ["done"])
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+async def test_an_effect_that_asks_for_itself_fails_instead_of_waiting_for_ever(
+    keeper: Turnkeeper, is_async: bool
+) -> None:
+    async def in_a_task(turn: AgentTurn) -> str:
+        async def outer() -> str:
+            return str(await turn.once("mail", lambda: "sent"))
+
+        return str(await turn.once("mail", outer))
+
+    def in_a_thread(turn: AgentTurn) -> str:
+        return str(turn.once("mail", lambda: turn.once("mail", lambda: "sent")))
+
+    keeper.agent("circular")(in_a_task if is_async else in_a_thread)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(TurnkeeperError) as failed:
+            await keeper.chat("Go", agent="circular")
+
+    (run,) = await keeper.runs((await keeper.sessions())[0].id)
+    (effect,) = await keeper.effects(run.id)
+    assert (failed.value.code, effect.status) == ("agent_failed", EffectStatus.FAILED)
+    assert "asks for itself" in failed.value.detail
+
+
+async def test_a_sync_part_of_an_effect_may_have_effects_of_its_own_but_not_the_same(keeper: Turnkeeper) -> None:
+    @keeper.agent("nested")
+    async def nested(turn: AgentTurn) -> str:
+        def outer() -> str:
+            inner = turn.once("inner", lambda: "inner")
+            with pytest.raises(AgentFailed):
+                turn.once("outer", lambda: "never")
+            return f"outer {inner}"
+
+        return f"{await turn.once('outer', outer)}, {await turn.once('outer', outer)}"
+
+    async with asyncio.timeout(20):
+        done = await keeper.chat("Go", agent="nested")
+
+    assert done.text == "outer inner, outer inner"
 
 
 async def test_an_effect_counts_as_a_tool_call(settings: Settings) -> None:

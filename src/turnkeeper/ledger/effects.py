@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from turnkeeper.errors import AgentFailed, EffectUnknown
@@ -20,6 +22,9 @@ from turnkeeper.ports.feed import Wakes
 MOST_KEY_CHARS = 200
 
 T = TypeVar("T")
+
+_under_way: ContextVar[frozenset[str]] = ContextVar("effects_under_way", default=frozenset())
+"""The effects that whoever asks is a part of, in its own thread or task. To wait for one of them would be for ever."""
 
 
 class RunEffects:
@@ -57,16 +62,18 @@ class RunEffects:
         return self._in_loop(key, function, repeatable)
 
     async def _in_loop(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+        self._refuse_if_within(key)
         turn = self._turn_of(key)
         await turn.acquire()
         try:
             effect = await self._begin(key, repeatable)
             if effect.status is EffectStatus.DONE:
-                return effect.result
+                return self._result_of(effect)
             try:
-                result = function() if inspect.iscoroutinefunction(function) else await asyncio.to_thread(function)
-                if inspect.isawaitable(result):
-                    result = await result
+                with self._within(key):
+                    result = function() if inspect.iscoroutinefunction(function) else await asyncio.to_thread(function)
+                    if inspect.isawaitable(result):
+                        result = await result
             except (Exception, Suspended):
                 await self._finish(key, EffectStatus.FAILED)
                 raise
@@ -75,16 +82,18 @@ class RunEffects:
             turn.release()
 
     def _in_thread(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+        self._refuse_if_within(key)
         turn = self._turn_of(key)
         self._from_thread(turn.acquire())
         try:
             effect = self._from_thread(self._begin(key, repeatable))
             if effect.status is EffectStatus.DONE:
-                return effect.result
+                return self._result_of(effect)
             try:
-                result = function()
-                if inspect.iscoroutine(result):
-                    result = self._from_thread(result)
+                with self._within(key):
+                    result = function()
+                    if inspect.iscoroutine(result):
+                        result = self._from_thread(result)
             except (Exception, Suspended):
                 self._from_thread(self._finish(key, EffectStatus.FAILED))
                 raise
@@ -97,6 +106,22 @@ class RunEffects:
 
     def _turn_of(self, key: str) -> asyncio.Lock:
         return self._turns.setdefault(key, asyncio.Lock())
+
+    def _refuse_if_within(self, key: str) -> None:
+        if self.key_of(key) in _under_way.get():
+            raise AgentFailed(
+                f"The effect {key!r} asks for itself while it is being done. Give the inner one a key of its own."
+            )
+
+    @contextmanager
+    def _within(self, key: str) -> Iterator[None]:
+        name = self.key_of(key)
+        _under_way.set(_under_way.get() | {name})
+        try:
+            yield
+        finally:
+            # Not by its token, which another task could not reset: an agent may be closed by one that never ran it.
+            _under_way.set(_under_way.get() - {name})
 
     async def _begin(self, key: str, repeatable: bool) -> Effect:
         """The effect, now started or done before. Raises EffectUnknown or Overdrawn."""
@@ -119,17 +144,27 @@ class RunEffects:
         text = _json(result)
         fits = text is not None and len(text.encode()) <= self._most_bytes
         plain = json.loads(text) if text is not None and fits else None
-        await self._finish(key, EffectStatus.DONE, plain)
+        await self._finish(key, EffectStatus.DONE, plain, result_lost=not fits)
         if not fits:
-            raise AgentFailed(
-                f"What the effect {key!r} gave is not JSON, or more than {self._most_bytes} bytes. It was done; return "
-                "less from it."
-            )
+            raise self._without_result(key)
         return plain
 
-    async def _finish(self, key: str, status: EffectStatus, result: Any = None) -> None:
-        now = self._clock.now()
-        await self._ledger.finish(self._lease, self._first_run, key, at=now, status=status, result=result)
+    def _result_of(self, done: Effect) -> Any:
+        if done.result_lost:
+            raise self._without_result(done.key)
+        return done.result
+
+    def _without_result(self, key: str) -> AgentFailed:
+        return AgentFailed(
+            f"What the effect {key!r} gave is not JSON, or more than {self._most_bytes} bytes. It was done; return "
+            "less from it."
+        )
+
+    async def _finish(self, key: str, status: EffectStatus, result: Any = None, *, result_lost: bool = False) -> None:
+        now, first_run = self._clock.now(), self._first_run
+        await self._ledger.finish(
+            self._lease, first_run, key, at=now, status=status, result=result, result_lost=result_lost
+        )
         self._tell()
 
     def _tell(self) -> None:

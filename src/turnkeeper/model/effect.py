@@ -17,7 +17,10 @@ class EffectStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """An effect by its key, which is unique in its run. `result` is what it gave, once it is done."""
+    """An effect by its key, which is unique in its run. `result` is what it gave, once it is done.
+
+    `result_lost`: it is done, and what it gave could not be kept.
+    """
 
     key: str
     status: EffectStatus
@@ -25,7 +28,10 @@ class Effect:
     started_at: datetime
     ended_at: datetime | None = None
     result: Any = None
+    result_lost: bool = False
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise ValueError("an Effect has been tried at least once")
+        if self.result_lost and (self.status is not EffectStatus.DONE or self.result is not None):
+            raise ValueError("only an Effect that is done can have lost its result")

@@ -21,7 +21,15 @@ class EffectLedger(Protocol):
         """
 
     async def finish(
-        self, lease: Lease, first_run: RunId, key: str, *, at: datetime, status: EffectStatus, result: Any = None
+        self,
+        lease: Lease,
+        first_run: RunId,
+        key: str,
+        *,
+        at: datetime,
+        status: EffectStatus,
+        result: Any = None,
+        result_lost: bool = False,
     ) -> None:
         """Record what became of an effect that was begun. Raises LeaseLost."""
 

@@ -13,19 +13,24 @@ def effect_params(lease: Lease, first_run: RunId, key: str, at: datetime) -> row
     return {"tenant": lease.tenant, "run_id": first_run, "key": key, "now": rows.micros(at)}
 
 
-def finished_params(place: rows.Params, status: EffectStatus, result: Any = None) -> rows.Params:
-    kept = rows.json_text(result) if status is EffectStatus.DONE else None
+def finished_params(
+    place: rows.Params, status: EffectStatus, result: Any = None, *, result_lost: bool = False
+) -> rows.Params:
+    """An effect that gave nothing has the result `null`; one that is done without a result has lost it."""
+    kept = rows.json_text(result) if status is EffectStatus.DONE and not result_lost else None
     return place | {"status": status.value, "result": kept}
 
 
 def effect_of(row: rows.Row) -> Effect:
+    status = EffectStatus(row["status"])
     return Effect(
         key=row["key"],
-        status=EffectStatus(row["status"]),
+        status=status,
         attempts=row["attempts"],
         started_at=rows.moment(row["started_at"]),
         ended_at=None if row["ended_at"] is None else rows.moment(row["ended_at"]),
         result=None if row["result"] is None else rows.from_json(row["result"]),
+        result_lost=status is EffectStatus.DONE and row["result"] is None,
     )
 
 

@@ -41,9 +41,17 @@ class SqliteEffects:
         return effect
 
     async def finish(
-        self, lease: Lease, first_run: RunId, key: str, *, at: datetime, status: EffectStatus, result: Any = None
+        self,
+        lease: Lease,
+        first_run: RunId,
+        key: str,
+        *,
+        at: datetime,
+        status: EffectStatus,
+        result: Any = None,
+        result_lost: bool = False,
     ) -> None:
-        place = finished_params(effect_params(lease, first_run, key, at), status, result)
+        place = finished_params(effect_params(lease, first_run, key, at), status, result, result_lost=result_lost)
         await self._database.write("finish_effect", lambda tx: self._finish(tx, lease, place, at))
 
     def _finish(self, tx: Tx, lease: Lease, place: rows.Params, at: datetime) -> None:
