@@ -168,6 +168,8 @@ class Turnkeeper:
             world.channels,
             self._clock,
             settings,
+            agents=self._living_agents,
+            find_pack=world.packs.find,
             session_of=self.session,
             audit=self._audit_of_command,
         )
@@ -809,6 +811,10 @@ class Turnkeeper:
 
     async def _refuse_sooner(self, inbound: Inbound, principal: Principal) -> None:
         await self._engine.take_in.refuse_sooner(self._door.envelope(inbound, principal))
+
+    async def _living_agents(self) -> frozenset[AgentId]:
+        """Those that are registered here, or on another node that is alive."""
+        return frozenset(self._world.agents.all()).union(*(node.agents for node in await self.nodes()))
 
     async def _is_known(self, inbound: Inbound, principal: Principal) -> bool:
         return await self._engine.take_in.is_same(self._door.envelope(inbound, principal))

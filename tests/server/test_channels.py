@@ -182,7 +182,7 @@ def test_a_stranger_is_refused_where_only_contacts_are_taken(ada: Api) -> None:
 
 def test_bindings_are_made_read_changed_listed_and_removed_and_never_show_a_secret(ada: Api) -> None:
     reply = {"kind": "http", "url": "http://127.0.0.1:9/out", "secret": SECRET}
-    made = a_signed_door(ada, reply=reply, grants=["orders:read"], settings={"locale": "de"}, agent="echo")
+    made = a_signed_door(ada, reply=reply, grants=["orders:read"], settings={"unsigned": False}, agent="echo")
     path = f"/bindings/{made['id']}"
 
     changed = ada.client.patch(f"/api/v1{path}", json={"name": "shop", "enabled": False})
@@ -209,6 +209,15 @@ def test_bindings_are_made_read_changed_listed_and_removed_and_never_show_a_secr
         ({"strangers": "welcome"}, "/strangers"),
         ({"grants": ["a b"]}, "/grants/0"),
         ({"secret": SECRET}, "/secret"),
+        ({"agent": "nobody"}, "/agent"),
+        ({"pack": "no-such-pack"}, "/pack"),
+        ({"settings": {"take_automatic": "yes"}}, "/settings/take_automatic"),
+        ({"settings": {"attachment_bytes": True}}, "/settings/attachment_bytes"),
+        ({"settings": {"locale": 3}}, "/settings/locale"),
+        ({"settings": {"take/automatic": True}}, "/settings/take~1automatic"),
+        ({"channel": "api", "settings": {"schema": "any"}}, "/settings/schema"),
+        ({"channel": "webhook", "auth": "signature", "secrets": [SECRET, "hunter2"]}, "/secrets/1"),
+        ({"channel": "sms", "reply": {"kind": "smtp"}}, "/reply/kind"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(ada: Api, body: dict[str, Any], pointer: str | None) -> None:
@@ -224,6 +233,7 @@ def test_an_unknown_channel_is_refused_with_those_that_there_are(ada: Api) -> No
     known = ada.get("/channels").json()
 
     assert (refused.status_code, refused.json()["code"]) == (400, "channel_unsupported")
+    assert [detail["pointer"] for detail in refused.json()["details"]] == ["/channel"]
     assert {channel["name"] for channel in known} >= {"app_chat", "email", "voice", "api", "webhook", "sms"}
 
 

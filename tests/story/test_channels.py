@@ -442,6 +442,45 @@ async def test_only_owner_and_admin_see_and_change_bindings(keeper: Turnkeeper) 
         await keeper.bindings.get(door.id, principal=STRANGER)
 
 
+async def test_a_door_whose_agent_is_gone_can_still_be_shut(keeper: Turnkeeper) -> None:
+    keeper.agent("passing")(lambda turn: "Hello")
+    door = await a_door(keeper, agent=AgentId("passing"))
+    gone = replace(door, terms=replace(door.terms, agent=AgentId("gone")))
+    facts = AuditFacts(tenant=door.tenant, at=door.created_at, verb="change_binding", outcome="accepted", facts={})
+    await keeper._store.bindings.change(gone, facts)
+
+    shut = await keeper.bindings.change(door.id, replace(gone.terms, enabled=False))
+
+    assert not shut.terms.enabled
+    with pytest.raises(EnvelopeInvalid, match="/agent"):
+        await keeper.bindings.change(door.id, replace(gone.terms, agent=AgentId("another")))
+
+
+@pytest.mark.parametrize(("channel", "address"), [("email", "ann"), ("email", "Ann <a@b.c>"), ("sms", "0041 55")])
+async def test_a_contact_has_an_address_that_its_channel_could_bring(
+    keeper: Turnkeeper, channel: str, address: str
+) -> None:
+    door = await a_door(keeper, channel)
+
+    with pytest.raises(EnvelopeInvalid, match="/address"):
+        await keeper.bindings.put_contact(door.id, address, user="ann")
+
+
+async def test_a_stranger_is_not_told_what_is_wrong_with_the_secrets(keeper: Turnkeeper) -> None:
+    """A door of earlier days may have secrets that nobody would be given today."""
+    door = await a_door(keeper, "webhook", auth=BindingAuth.SIGNATURE, secrets=(SECRET,))
+    facts = AuditFacts(tenant=door.tenant, at=door.created_at, verb="change_binding", outcome="accepted", facts={})
+    told = set()
+
+    for secrets in (("whsec_b3RoZXI=",), ("no key",)):
+        await keeper._store.bindings.change(replace(door, terms=replace(door.terms, secrets=secrets)), facts)
+        with pytest.raises(WebhookSignatureInvalid) as refused:
+            await keeper.channels.deliver("webhook", door.id, a_webhook(keeper, {"n": 1}), principal=None)
+        told.add(str(refused.value))
+
+    assert len(told) == 1
+
+
 async def test_artifacts_are_for_who_keeps_them_and_for_owner_and_admin(keeper: Turnkeeper) -> None:
     kept = await keeper.artifacts.keep(b"letter", media_type="Text/Plain; charset=x", name="../a\n.txt", principal=ANN)
 

@@ -10,7 +10,7 @@ from turnkeeper.channels.plain import plain
 from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.model.event import Event, EventType
-from turnkeeper.ports.channels import Arrival, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Raw, Said, SettingKind, Terms
 
 MOST_NAME = 255
 
@@ -19,6 +19,14 @@ class ApiChannel:
     """`schemas` are those that every caller may name by `schema_ref`, next to the one of a binding."""
 
     name = "api"
+    known_terms = KnownTerms(
+        settings={
+            "address": SettingKind.TEXT,
+            "schema": SettingKind.SCHEMA,
+            "schema_ref": SettingKind.TEXT,
+            "tolerance_seconds": SettingKind.COUNT,
+        }
+    )
 
     def __init__(self, *, schemas: Mapping[str, Any] | None = None) -> None:
         self._schemas = dict(schemas or {})

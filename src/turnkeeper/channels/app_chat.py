@@ -7,7 +7,7 @@ from turnkeeper.channels.normalizing import SIGNALS, attachments_in, info, role_
 from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.model.event import Event
-from turnkeeper.ports.channels import Arrival, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Raw, Said, SettingKind, Terms
 
 MOST_ADDRESS = 320
 _NO_SIGNALS = frozenset(("message", "locale", "user", "attachments", "delivery_id"))
@@ -15,6 +15,7 @@ _NO_SIGNALS = frozenset(("message", "locale", "user", "attachments", "delivery_i
 
 class AppChatChannel:
     name = "app_chat"
+    known_terms = KnownTerms(settings={"tolerance_seconds": SettingKind.COUNT})
 
     def read(self, raw: Raw, terms: Terms, *, now: float) -> Arrival:
         vouched = is_vouched(raw, terms, now=now)

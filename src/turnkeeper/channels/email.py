@@ -22,7 +22,7 @@ from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.errors import AttachmentTooLarge, ChannelPayloadInvalid
 from turnkeeper.model.event import Event, EventWarning
-from turnkeeper.ports.channels import Arrival, Part, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Part, Raw, Said, SettingKind, Terms
 
 ATTACHMENT_BYTES = 20 * 1024 * 1024
 MESSAGE_BYTES = 35 * 1024 * 1024
@@ -35,11 +35,26 @@ _MOST_WORK = 20_000_000
 MOST_NAME = 255
 _NESTS = re.compile(rb"boundary[ \t]*[*=]|message/(?:rfc822|global)", re.IGNORECASE)
 _DELIVERY_ID = re.compile(r"<[!-;=?-~]{1,250}>")
+_MAILBOX = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 _TAKEN_ON_REQUEST = frozenset(("auto_generated", "mailing_list"))
 
 
 class EmailChannel:
     name = "email"
+    known_terms = KnownTerms(
+        settings={
+            "attachment_bytes": SettingKind.COUNT,
+            "message_bytes": SettingKind.COUNT,
+            "body_characters": SettingKind.COUNT,
+            "take_automatic": SettingKind.FLAG,
+            "authserv_id": SettingKind.TEXT,
+            "locale": SettingKind.TEXT,
+            "mail_from": SettingKind.TEXT,
+            "tolerance_seconds": SettingKind.COUNT,
+        },
+        address=_MAILBOX,
+        address_is="the address of a mailbox, such as ann@example.org",
+    )
 
     def read(self, raw: Raw, terms: Terms, *, now: float) -> Arrival:
         """What a machine wrote has no `said`; `ignored` in its thread says why. `take_automatic` in the settings of a

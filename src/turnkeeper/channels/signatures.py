@@ -14,6 +14,9 @@ from turnkeeper.ports.channels import Raw, Terms
 ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 TOLERANCE_SECONDS = 300
 MOST_SIGNATURES = 20
+DOES_NOT_FIT = "no signature of it fits"
+"""What strangers are told, whatever is wrong with the secrets of a binding."""
+
 _SECONDS = re.compile("[0-9]{1,12}")
 _DELIVERY_ID = re.compile("[!-~]{1,255}")
 
@@ -37,7 +40,7 @@ def is_vouched(raw: Raw, terms: Terms, *, now: float) -> bool:
 def check_signature(raw: Raw, terms: Terms, *, now: float) -> int:
     """Which of the secrets has signed it, counted from 0. Raises WebhookSignatureInvalid."""
     if not terms.secrets:
-        raise WebhookSignatureInvalid("the binding has no secret to check it with")
+        raise WebhookSignatureInvalid(DOES_NOT_FIT)
     delivery_id, written_at, signatures = (raw.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE))
     if not (delivery_id and written_at and signatures):
         raise WebhookSignatureInvalid(f"it needs the headers {ID}, {TIMESTAMP} and {SIGNATURE}")
@@ -54,13 +57,13 @@ def check_signature(raw: Raw, terms: Terms, *, now: float) -> int:
 
 
 def signature_of(secret: str, content: bytes) -> bytes:
-    """Raises WebhookSignatureInvalid for a secret that is none; the secret is never told."""
+    """Raises WebhookSignatureInvalid for a secret that is none; nothing of it is told."""
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except (binascii.Error, ValueError):
         key = b""
     if not key:
-        raise WebhookSignatureInvalid("a secret of the binding is not 'whsec_' and base64")
+        raise WebhookSignatureInvalid(DOES_NOT_FIT)
     return hmac.digest(key, content, hashlib.sha256)
 
 
@@ -88,5 +91,5 @@ def _signer(content: bytes, signatures: Sequence[bytes], secrets: Sequence[str])
         if any(matches) and found < 0:
             found = number
     if found < 0:
-        raise WebhookSignatureInvalid("no signature was made with a secret of the binding")
+        raise WebhookSignatureInvalid(DOES_NOT_FIT)
     return found

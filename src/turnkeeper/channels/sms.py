@@ -17,10 +17,10 @@ from turnkeeper.channels.json_bodies import read_object
 from turnkeeper.channels.normalizing import SIGNALS, info, signals_of, text_event, warn
 from turnkeeper.channels.plain import plain_text
 from turnkeeper.channels.shapes import Shape
-from turnkeeper.channels.signatures import check_signature, is_signed
+from turnkeeper.channels.signatures import DOES_NOT_FIT, check_signature, is_signed
 from turnkeeper.errors import ChannelPayloadInvalid, WebhookSignatureInvalid
 from turnkeeper.model.event import Event
-from turnkeeper.ports.channels import Arrival, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Raw, Said, SettingKind, Terms
 
 TWILIO_SIGNATURE = "x-twilio-signature"
 MOST_FIELDS = 300
@@ -62,6 +62,17 @@ class _Message:
 
 class SmsChannel:
     name = "sms"
+    known_terms = KnownTerms(
+        settings={
+            "unsigned": SettingKind.FLAG,
+            "url": SettingKind.TEXT,
+            "locale": SettingKind.TEXT,
+            "tolerance_seconds": SettingKind.COUNT,
+        },
+        address=E164,
+        address_is="a number as of E.164, such as +14155550100",
+        takes_any_secret=True,
+    )
 
     def read(self, raw: Raw, terms: Terms, *, now: float) -> Arrival:
         """A binding with secrets takes only what is signed, by Twilio's recipe or as Standard Webhooks says.
@@ -320,7 +331,7 @@ def _check_twilio(raw: Raw, terms: Terms, form: Sequence[tuple[str, str]]) -> No
     given = raw.headers[TWILIO_SIGNATURE].encode("utf-8", errors="replace")
     matches = [hmac.compare_digest(_twilio_signature(secret, content), given) for secret in terms.secrets]
     if not any(matches):
-        raise WebhookSignatureInvalid("no secret of the binding has made this signature")
+        raise WebhookSignatureInvalid(DOES_NOT_FIT)
 
 
 def _signed_url(raw: Raw, terms: Terms) -> str:

@@ -12,7 +12,7 @@ from turnkeeper.channels.signatures import is_vouched
 from turnkeeper.channels.transcripts import MOST_TOKENS, Transcript, read_transcript
 from turnkeeper.errors import ChannelPayloadInvalid
 from turnkeeper.model.event import Event, EventWarning
-from turnkeeper.ports.channels import Arrival, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Raw, Said, SettingKind, Terms
 
 MOST_ADDRESS = 320
 _NO_SIGNALS = frozenset(("message", "locale", "caller", "from", "delivery_id", "call_id"))
@@ -23,6 +23,7 @@ class VoiceChannel:
     """Warns of a transcript whose mean confidence, or that of one token, lies below these."""
 
     name = "voice"
+    known_terms = KnownTerms(settings={"address": SettingKind.TEXT, "tolerance_seconds": SettingKind.COUNT})
 
     def __init__(self, *, mean_below: float = 0.85, token_below: float = 0.60) -> None:
         self._mean_below = mean_below

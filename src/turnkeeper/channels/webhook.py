@@ -9,7 +9,7 @@ from turnkeeper.channels.shapes import Shape
 from turnkeeper.channels.signatures import ID, TIMESTAMP, check_signature, is_signed
 from turnkeeper.errors import ChannelPayloadInvalid
 from turnkeeper.model.event import Event, EventType
-from turnkeeper.ports.channels import Arrival, Raw, Said, Terms
+from turnkeeper.ports.channels import Arrival, KnownTerms, Raw, Said, SettingKind, Terms
 
 SCHEME = "standard-webhooks/v1"
 ATTEMPTS = ("webhook-attempt", "x-delivery-attempt")
@@ -19,6 +19,13 @@ _DELIVERY_ID = re.compile("[!-~]{1,255}")
 
 class WebhookChannel:
     name = "webhook"
+    known_terms = KnownTerms(
+        settings={
+            "address": SettingKind.TEXT,
+            "unsigned": SettingKind.FLAG,
+            "tolerance_seconds": SettingKind.COUNT,
+        }
+    )
 
     def read(self, raw: Raw, terms: Terms, *, now: float) -> Arrival:
         """With `unsigned` in its settings a binding also takes requests that carry no signature at all."""

@@ -12,10 +12,10 @@ class ChannelUnsupported(TurnkeeperError):
     http_status = 400
     title = "There is no such channel"
 
-    def __init__(self, channel: str, known: Sequence[str]) -> None:
+    def __init__(self, channel: str, known: Sequence[str], *, pointer: str = "/input/channel") -> None:
         super().__init__(
             f"There is no channel {channel!r}. Known are: {', '.join(known)}.",
-            details=[{"pointer": "/input/channel", "message": "names no channel", "known": list(known)}],
+            details=[{"pointer": pointer, "message": "names no channel", "known": list(known)}],
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from turnkeeper.channels.shapes import below
 from turnkeeper.channels.signatures import signature_of
 from turnkeeper.errors import (
     BindingNotFound,
@@ -13,18 +14,20 @@ from turnkeeper.errors import (
     EnvelopeInvalid,
     ExtraMissing,
     NotAllowed,
+    PackNotFound,
     SessionNotFound,
     WebhookSignatureInvalid,
 )
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import Binding, BindingTerms, Contact, ReplyKind
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import BindingId, SessionId, UserId
+from turnkeeper.model.ids import AgentId, BindingId, SessionId, TenantId, UserId
+from turnkeeper.model.pack import PackPin
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session
 from turnkeeper.ports.bindings import BindingStore
-from turnkeeper.ports.channels import Channels
+from turnkeeper.ports.channels import Channel, Channels, KnownTerms
 from turnkeeper.ports.clock import Clock
 from turnkeeper.settings import Settings
 from turnkeeper.steps.receive import is_id, json_size
@@ -44,20 +47,23 @@ class Bindings:
         clock: Clock,
         settings: Settings,
         *,
+        agents: Callable[[], Awaitable[frozenset[AgentId]]],
+        find_pack: Callable[[TenantId, str], Awaitable[PackPin]],
         session_of: Callable[..., Awaitable[Session]],
         audit: Callable[..., AuditFacts],
     ) -> None:
         self._store, self._channels, self._clock, self._settings = store, channels, clock, settings
-        self._session_of, self._audit = session_of, audit
+        self._agents, self._find_pack, self._session_of, self._audit = agents, find_pack, session_of, audit
 
     async def create(
         self, channel: str, terms: BindingTerms, *, principal: Principal = LOCAL, trace_id: str | None = None
     ) -> Binding:
         """Raises ChannelUnsupported, or EnvelopeInvalid for terms that cannot be."""
         self._check_may_change(principal)
-        if self._channels.get(channel) is None:
-            raise ChannelUnsupported(channel, self._channels.names())
-        self._check(terms)
+        adapter = self._channels.get(channel)
+        if adapter is None:
+            raise ChannelUnsupported(channel, self._channels.names(), pointer="/channel")
+        await self._check(terms, None, adapter, principal)
         now = self._clock.now()
         binding = Binding(
             tenant=principal.tenant,
@@ -90,7 +96,10 @@ class Bindings:
     ) -> Binding:
         """Other terms from the next message on. Raises BindingNotFound, or EnvelopeInvalid."""
         before = await self.get(binding_id, principal=principal)
-        self._check(terms)
+        adapter = self._channels.get(before.channel)
+        if adapter is None:
+            raise ChannelUnsupported(before.channel, self._channels.names(), pointer="/channel")
+        await self._check(terms, before.terms, adapter, principal)
         audit = self._audit(Command.CHANGE_BINDING, principal, trace_id, binding=before.id)
         changed = before.changed(terms, self._clock.now())
         await self._store.change(changed, audit)
@@ -119,6 +128,9 @@ class Bindings:
         """
         binding = await self._known(binding_id, principal)
         written = checked_address(address)
+        form = _known_terms(self._channels.get(binding.channel))
+        if form is not None and form.address is not None and not form.address.fullmatch(written):
+            raise EnvelopeInvalid.at("/address", f"must be {form.address_is}")
         known = await self._store.contact(binding.tenant, binding.id, written)
         owner = user if user is not None else known.user if known else None
         if not principal.sees_whole_tenant and (known is None or not known.user == owner == principal.user):
@@ -171,8 +183,49 @@ class Bindings:
             raise EnvelopeInvalid.at("/session_id", "must name an open session of this user")
         return session.id
 
-    def _check(self, terms: BindingTerms) -> None:
-        """Raises EnvelopeInvalid, or ExtraMissing when mail cannot be sent from here."""
+    async def _check(
+        self, terms: BindingTerms, before: BindingTerms | None, adapter: Channel, principal: Principal
+    ) -> None:
+        """What is as it was before stays: a door whose agent is gone can still be shut.
+
+        Raises EnvelopeInvalid, or ExtraMissing when mail cannot be sent from here.
+        """
+        self._check_words(terms)
+        form = _known_terms(adapter)
+        if before is None or terms.agent != before.agent:
+            await self._check_agent(terms.agent)
+        if before is None or terms.pack != before.pack:
+            await self._check_pack(terms.pack, principal.tenant)
+        if form is not None and (before is None or terms.settings != before.settings):
+            _check_settings(terms, form)
+        if form is not None and not form.takes_any_secret and (before is None or terms.secrets != before.secrets):
+            for number, secret in enumerate(terms.secrets):
+                _check_secret(secret, f"/secrets/{number}")
+        if before is None or terms.reply != before.reply:
+            self._check_reply(terms, adapter)
+
+    async def _check_agent(self, agent: AgentId | None) -> None:
+        if agent is not None and agent not in (known := await self._agents()):
+            raise EnvelopeInvalid.at("/agent", f"must be an agent of a living node: {', '.join(sorted(known))}")
+
+    async def _check_pack(self, pack: str | None, tenant: TenantId) -> None:
+        if pack is None:
+            return
+        try:
+            await self._find_pack(tenant, pack)
+        except PackNotFound as error:
+            raise EnvelopeInvalid.at("/pack", "must be a pack that was pushed") from error
+
+    def _check_reply(self, terms: BindingTerms, adapter: Channel) -> None:
+        if terms.reply.kind is ReplyKind.SMTP:
+            if adapter.name != "email":
+                raise EnvelopeInvalid.at("/reply/kind", "can be 'smtp' only where messages come by mail")
+            self._check_mail()
+        elif terms.reply.kind is ReplyKind.HTTP:
+            _check_url(terms.reply.url or "")
+            _check_secret(terms.reply.secret or "", "/reply/secret")
+
+    def _check_words(self, terms: BindingTerms) -> None:
         if not terms.name.strip() or len(terms.name) > 200 or not is_plain_text(terms.name):
             raise EnvelopeInvalid.at("/name", "must be 1 to 200 characters")
         if terms.agent is not None and not is_id(terms.agent):
@@ -182,11 +235,6 @@ class Bindings:
         size = json_size(terms.settings)
         if size is None or size > self._settings.metadata_bytes:
             raise EnvelopeInvalid.at("/settings", f"must be JSON of at most {self._settings.metadata_bytes} bytes")
-        if terms.reply.kind is ReplyKind.SMTP:
-            self._check_mail()
-        elif terms.reply.kind is ReplyKind.HTTP:
-            _check_url(terms.reply.url or "")
-            _check_secret(terms.reply.secret)
 
     def _check_mail(self) -> None:
         if self._settings.smtp_url is None:
@@ -225,8 +273,23 @@ def _check_url(url: str) -> None:
         raise EnvelopeInvalid.at("/reply/url", "must be an address with http:// or https:// and without a password")
 
 
-def _check_secret(secret: str | None) -> None:
+def _check_secret(secret: str, pointer: str) -> None:
     try:
-        signature_of(secret or "", b"")
+        signature_of(secret if secret.startswith("whsec_") else "", b"")
     except WebhookSignatureInvalid:
-        raise EnvelopeInvalid.at("/reply/secret", "must be 'whsec_' and a key in base64") from None
+        raise EnvelopeInvalid.at(pointer, "must be 'whsec_' and a key in base64") from None
+
+
+def _known_terms(adapter: Channel | None) -> KnownTerms | None:
+    """None for a channel of somebody else that does not say."""
+    return getattr(adapter, "known_terms", None)
+
+
+def _check_settings(terms: BindingTerms, form: KnownTerms) -> None:
+    for name, value in terms.settings.items():
+        kind = form.settings.get(name)
+        if kind is None:
+            known = ", ".join(sorted(form.settings))
+            raise EnvelopeInvalid.at(below("/settings", name), f"is not known to this channel, which knows {known}")
+        if not kind.fits(value):
+            raise EnvelopeInvalid.at(below("/settings", name), f"must be {kind.value}")

@@ -99,7 +99,7 @@ class Channels:
         Raises ChannelUnsupported, BindingNotFound or NotAuthenticated.
         """
         if self._known.get(channel) is None:
-            raise ChannelUnsupported(channel, self._known.names())
+            raise ChannelUnsupported(channel, self._known.names(), pointer="/channel")
         binding = await self.binding(channel, binding_id)
         if binding.terms.auth is BindingAuth.TOKEN:
             if principal is None:

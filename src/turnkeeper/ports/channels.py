@@ -1,7 +1,9 @@
 """How a stranger's shape becomes an Event: one adapter for each channel, third parties' own among them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol
 
 from turnkeeper.model.event import Attachment, Event
@@ -51,6 +53,41 @@ class Terms:
 
     secrets: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SettingKind(StrEnum):
+    """What a setting of an adapter is; the value is how that is said to a person."""
+
+    TEXT = "a text"
+    FLAG = "true or false"
+    COUNT = "a whole number from 0 up"
+    SCHEMA = "a JSON Schema"
+
+    def fits(self, value: object) -> bool:
+        match self:
+            case SettingKind.TEXT:
+                return isinstance(value, str) and bool(value.strip())
+            case SettingKind.FLAG:
+                return isinstance(value, bool)
+            case SettingKind.COUNT:
+                return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+            case SettingKind.SCHEMA:
+                return isinstance(value, Mapping | bool)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTerms:
+    """What a binding of a channel can say, so that a slip is found when it is made and not when a message comes.
+
+    `address` is what contacts are written like, for people in the words of `address_is`. `takes_any_secret` is for
+    channels whose secrets have another form than that of Standard Webhooks. A channel that has no `known_terms` takes
+    whatever a binding says.
+    """
+
+    settings: Mapping[str, SettingKind]
+    address: re.Pattern[str] | None = None
+    address_is: str = ""
+    takes_any_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
