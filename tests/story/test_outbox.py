@@ -258,10 +258,13 @@ async def test_a_question_goes_out_when_it_is_asked_and_the_answer_to_it_at_the_
         binding = await a_mailbox(keeper, agent="booker")
         await send(keeper, binding)
         await eventually(lambda: _has(server, 1))
-        await send(keeper, binding, a_mail("four", number=2, In_Reply_To=str(server.mails[0]["Message-ID"])))
+        asked = str(server.mails[0]["Message-ID"])
+        await send(keeper, binding, a_mail("four", number=2, In_Reply_To=asked, References=f"<1@example.org> {asked}"))
         await eventually(lambda: _has(server, 2))
 
     assert [mail.get_content().strip() for mail in server.mails] == ["For how many?", "Booked for four."]
+    assert server.mails[1]["In-Reply-To"] == "<2@example.org>"
+    assert server.mails[1]["References"] == f"<1@example.org> {asked} <2@example.org>"
 
 
 async def test_a_turn_that_fails_sends_nothing(settings: Settings) -> None:

@@ -273,8 +273,17 @@ class Run:
             queue_no=queue_no,
             wait_until=answer.wait_until,
             started_at=started,
-            input=replace(self.input, grants=_both(self.input.grants, answer.input.grants)),
+            input=replace(
+                self.input,
+                grants=_both(self.input.grants, answer.input.grants),
+                reply_to=self._reply_after(answer.input.reply_to),
+            ),
         )
+
+    def _reply_after(self, answer: ReplyTo | None) -> ReplyTo | None:
+        """Where the reply goes after an answer: to the answer, in its thread, if that came through the same channel."""
+        asked = self.input.reply_to
+        return answer if asked is not None and answer is not None and answer.channel == asked.channel else asked
 
     def again(self, new_id: RunId, at: datetime) -> "Run":
         """A new attempt at the same input, in the same place of the queue."""
