@@ -456,14 +456,14 @@ async def test_a_door_whose_agent_is_gone_can_still_be_shut(keeper: Turnkeeper) 
         await keeper.bindings.change(door.id, replace(gone.terms, agent=AgentId("another")))
 
 
-@pytest.mark.parametrize(("channel", "address"), [("email", "ann"), ("email", "Ann <a@b.c>"), ("sms", "0041 55")])
+@pytest.mark.parametrize(("channel", "written"), [("email", "ann"), ("email", "Ann <a@b.c>"), ("sms", "0041 55")])
 async def test_a_contact_has_an_address_that_its_channel_could_bring(
-    keeper: Turnkeeper, channel: str, address: str
+    keeper: Turnkeeper, channel: str, written: str
 ) -> None:
     door = await a_door(keeper, channel)
 
     with pytest.raises(EnvelopeInvalid, match="/address"):
-        await keeper.bindings.put_contact(door.id, address, user="ann")
+        await keeper.bindings.put_contact(door.id, written, user="ann")
 
 
 async def test_a_stranger_is_not_told_what_is_wrong_with_the_secrets(keeper: Turnkeeper) -> None:
