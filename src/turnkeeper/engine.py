@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from turnkeeper.errors import LeaseLost, OverBudget, StoreUnavailable, TurnkeeperError
-from turnkeeper.ledger.outbox import letters
+from turnkeeper.ledger.outbox import letters, refusals
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
 from turnkeeper.model.binding import ReplyKind
@@ -234,7 +234,8 @@ class Engine:
         # Where the client keeps the session, a reset stands only if the client is told of it.
         carried = self._world.custodians[live.run.custody].carried(draft.opened) if draft.has_reset else None
         result = None if carried is None else {"carried": carried}
-        end = RunEnd(status=status, explanation=explanation, at=now, error=error, result=result)
+        told = refusals(live.run, error, at=now, clock=self._world.clock)
+        end = RunEnd(status=status, explanation=explanation, at=now, error=error, result=result, deliveries=told)
         try:
             ended = await self._runs.end(live.lease, end)
         except LeaseLost:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
+import json
 import sqlite3
 from collections import deque
 from collections.abc import AsyncIterator
@@ -16,13 +17,13 @@ import pytest
 from tests.eventually import eventually
 from tests.story.conftest import BRISK
 from tests.story.postmen import DROP, STALL, MailServer, WebServer, a_mail_server, a_web_server
-from turnkeeper import AgentTurn, Settings, Turnkeeper
+from turnkeeper import AgentTurn, HeardWell, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.channels.signatures import check_signature
 from turnkeeper.channels.smtp_sender import mail_of, server_of
 from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.keeping.bindings import with_new
 from turnkeeper.model.binding import Binding, BindingTerms, ReplyKind, ReplyPath, Strangers
-from turnkeeper.model.ids import BindingId, DeliveryId, RunId, SessionId, TenantId
+from turnkeeper.model.ids import AgentId, BindingId, DeliveryId, RunId, SessionId, TenantId
 from turnkeeper.model.outbound import Delivery, DeliveryStatus, ReplyTo
 from turnkeeper.ports.channels import Raw, Terms
 from turnkeeper.testing.clock import NOON
@@ -265,6 +266,24 @@ async def test_a_question_goes_out_when_it_is_asked_and_the_answer_to_it_at_the_
     assert [mail.get_content().strip() for mail in server.mails] == ["For how many?", "Booked for four."]
     assert server.mails[1]["In-Reply-To"] == "<2@example.org>"
     assert server.mails[1]["References"] == f"<1@example.org> {asked} <2@example.org>"
+
+
+async def test_who_was_not_heard_well_is_asked_to_say_it_again(settings: Settings) -> None:
+    async with a_web_server() as server, Turnkeeper.open(settings=replace(settings, **QUICK)) as keeper:
+        keeper.agent("payer", critic=HeardWell())(lambda turn: "Paid.")
+        reply = ReplyPath(kind=ReplyKind.HTTP, url=server.url, secret=SECRET)
+        terms = BindingTerms(name="phone", agent=AgentId("payer"), strangers=Strangers.GUEST, reply=reply)
+        phone = await keeper.bindings.create("voice", terms)
+        said = {"caller": "+14155550100", "message": "pay bob", "asr": {"tokens": [{"text": "pay", "confidence": 0.2}]}}
+
+        delivered = await keeper.channels.deliver("voice", phone.id, Raw(body=json.dumps(said).encode()))
+        assert delivered.ticket is not None
+        with pytest.raises(TurnkeeperError, match="Please say it again"):
+            await keeper.reply_to(delivered.ticket)
+        delivery = await settled(keeper, DeliveryStatus.SENT)
+
+    assert delivery.text == "I did not hear you well. Please say it again."
+    assert len(server.posted) == 1
 
 
 async def test_a_turn_that_fails_sends_nothing(settings: Settings) -> None:

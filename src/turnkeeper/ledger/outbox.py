@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnkeeper.errors import BindingNotFound, StoreUnavailable
+from turnkeeper.errors import BindingNotFound, StoreUnavailable, VerifyRejected
 from turnkeeper.model.binding import Binding, ReplyKind
 from turnkeeper.model.ids import DeliveryId, NodeId
 from turnkeeper.model.outbound import Delivery, DeliveryStatus
-from turnkeeper.model.run import Run
+from turnkeeper.model.run import Run, RunError
 from turnkeeper.ports.bindings import BindingStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.outbox import OutboxStore
@@ -44,6 +44,14 @@ def letters(run: Run, text: str, *, at: datetime, clock: Clock) -> tuple[Deliver
             due_at=at,
         ),
     )
+
+
+def refusals(run: Run, error: RunError | None, *, at: datetime, clock: Clock) -> tuple[Delivery, ...]:
+    """The reasons of a critic, who wants the sender to say it otherwise. Other failures are not told outside."""
+    if error is None or error.code != VerifyRejected.code:
+        return ()
+    reasons = " ".join(str(each.get("message") or "") for each in error.details)
+    return letters(run, reasons, at=at, clock=clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
