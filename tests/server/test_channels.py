@@ -144,10 +144,14 @@ def test_a_gateway_with_the_grant_brings_messages_of_others(house: House, ada: A
         ("/api/v1/channels/email/no%20id", 404, "binding_not_found"),
     ],
 )
-def test_a_door_that_is_not_there(house: House, address: str, status: int, code: str) -> None:
-    answer = bring(house.api(None), {"address": address}, b"{}")
+def test_a_door_that_is_not_there_is_told_to_who_has_a_token(
+    house: House, ada: Api, address: str, status: int, code: str
+) -> None:
+    answer = bring(ada, {"address": address}, b"{}")
+    stranger = bring(house.api(None), {"address": address}, b"{}")
 
     assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert (stranger.status_code, stranger.json()["code"]) == (401, "unauthenticated")
 
 
 def test_a_body_may_be_larger_here_than_elsewhere_and_not_without_end(ada: Api) -> None:

@@ -113,11 +113,16 @@ async def _came_in(
     tenant is not for strangers to empty.
     """
     principal = None
-    if channel in keeper.channels.names():
-        known = await keeper.channels.binding(channel, binding)
-        if known.terms.auth is BindingAuth.TOKEN:
-            principal = authenticate(request, request.app.state.identities)
-    door = await keeper.channels.door(channel, binding, principal=principal)
+    try:
+        if channel in keeper.channels.names():
+            known = await keeper.channels.binding(channel, binding)
+            if known.terms.auth is BindingAuth.TOKEN:
+                principal = authenticate(request, request.app.state.identities)
+        door = await keeper.channels.door(channel, binding, principal=principal)
+    except (ChannelUnsupported, BindingNotFound):
+        # Who has no token is not told which doors there are.
+        authenticate(request, request.app.state.identities)
+        raise
     is_signed = door.terms.auth is BindingAuth.SIGNATURE
     await keeper.limits.admit(door.tenant, f"binding:{door.id}" if is_signed else MESSAGES)
     body = await read_body(request, most_bytes=keeper.settings.channel_bytes)
