@@ -442,6 +442,23 @@ async def test_only_owner_and_admin_see_and_change_bindings(keeper: Turnkeeper) 
         await keeper.bindings.get(door.id, principal=STRANGER)
 
 
+async def test_the_audit_names_the_door_of_a_message_and_who_brought_it(keeper: Turnkeeper) -> None:
+    mail = await a_door(keeper, strangers=Strangers.GUEST)
+    signed = await a_door(keeper, "webhook", strangers=Strangers.GUEST, auth=BindingAuth.SIGNATURE, secrets=(SECRET,))
+    await keeper.channels.deliver("email", mail.id, a_mail(), principal=GATEWAY)
+    await keeper.channels.deliver("webhook", signed.id, a_webhook(keeper, {"n": 1}), principal=None)
+    with pytest.raises(ChannelPayloadInvalid):
+        await keeper.channels.deliver("email", mail.id, Raw(body=b""), principal=GATEWAY)
+
+    told = [json.loads(entry.body) async for entry in keeper._store.audit.entries(LOCAL.tenant)]
+    made = [each for each in told if each["verb"] == "create_binding"]
+    brought, pushed, refused = [each for each in told if each["verb"] == "deliver"]
+    assert [each["of_channel"] for each in made] == ["email", "webhook"]
+    assert (brought["binding"], brought["channel"], brought["brought_by"]) == (mail.id, "email", GATEWAY.user)
+    assert (pushed["binding"], pushed["channel"], "brought_by" in pushed) == (signed.id, "webhook", False)
+    assert (refused["binding"], refused["channel"]) == (mail.id, "email")
+
+
 async def test_a_door_whose_agent_is_gone_can_still_be_shut(keeper: Turnkeeper) -> None:
     keeper.agent("passing")(lambda turn: "Hello")
     door = await a_door(keeper, agent=AgentId("passing"))

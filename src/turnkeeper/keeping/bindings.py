@@ -74,7 +74,7 @@ class Bindings:
             created_at=now,
             updated_at=now,
         )
-        audit = self._audit(Command.CREATE_BINDING, principal, trace_id, binding=binding.id)
+        audit = self._audit_of(Command.CREATE_BINDING, binding, principal, trace_id)
         await self._store.create(binding, audit)
         return binding
 
@@ -100,7 +100,7 @@ class Bindings:
         if adapter is None:
             raise ChannelUnsupported(before.channel, self._channels.names(), pointer="/channel")
         await self._check(terms, before.terms, adapter, principal)
-        audit = self._audit(Command.CHANGE_BINDING, principal, trace_id, binding=before.id)
+        audit = self._audit_of(Command.CHANGE_BINDING, before, principal, trace_id)
         changed = before.changed(terms, self._clock.now())
         await self._store.change(changed, audit)
         return changed
@@ -108,7 +108,7 @@ class Bindings:
     async def remove(self, binding_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> None:
         """With its contacts. Replies that are still on their way fail. Raises BindingNotFound."""
         binding = await self.get(binding_id, principal=principal)
-        audit = self._audit(Command.REMOVE_BINDING, principal, trace_id, binding=binding.id)
+        audit = self._audit_of(Command.REMOVE_BINDING, binding, principal, trace_id)
         await self._store.remove(binding.tenant, binding.id, audit)
 
     async def put_contact(
@@ -171,6 +171,10 @@ class Bindings:
         if not is_id(binding_id):
             raise BindingNotFound(BindingId(binding_id))
         return await self._store.get(principal.tenant, BindingId(binding_id))
+
+    def _audit_of(self, command: Command, binding: Binding, principal: Principal, trace_id: str | None) -> AuditFacts:
+        """`of_channel` is what the door is for; `channel` is how the command came."""
+        return self._audit(command, principal, trace_id, binding=binding.id, of_channel=binding.channel)
 
     async def _session_for(self, user: str, session_id: str | None, principal: Principal) -> SessionId | None:
         if session_id is None:

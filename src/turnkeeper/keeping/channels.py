@@ -141,7 +141,14 @@ class Channels:
             error.stage = error.stage or "receive"
             # Whoever it was is not known for certain; the binding is.
             outsider = Principal(tenant=binding.tenant, user=UserId(binding.id))
-            await self._refused(error, principal=principal or outsider, verb="deliver", trace_id=trace_id)
+            await self._refused(
+                error,
+                principal=principal or outsider,
+                verb="deliver",
+                trace_id=trace_id,
+                channel=binding.channel,
+                binding=binding.id,
+            )
             raise
 
     async def _deliver(
@@ -187,7 +194,7 @@ class Channels:
         kept = await self._kept(arrival, binding, sender, trace_id)
         said = replace(arrival.said, attachments=arrival.said.attachments + kept, user_role=sender.role.value)
         event = self._normalized(adapter, said)
-        ticket = await self._accepted(binding, event, arrival, contact, sender, trace_id)
+        ticket = await self._accepted(binding, event, arrival, contact, sender, caller, trace_id)
         has_moved = contact is None or contact.session_id != ticket.run.session_id
         if has_moved and (not ticket.attached or contact is None or contact.session_id is None):
             await self._store.bindings.remember(
@@ -253,12 +260,16 @@ class Channels:
         arrival: Arrival,
         contact: Contact | None,
         sender: Principal,
+        caller: Principal | None,
         trace_id: str | None,
     ) -> Ticket:
         session_id = await self._session_for(arrival, contact, sender)
         answers = None
         if session_id is not None and not is_reset_command(event.text):
             answers = await self._question_in(session_id, binding, sender)
+        about = {"binding": binding.id}
+        if caller is not None and binding.terms.auth is BindingAuth.TOKEN:
+            about["brought_by"] = caller.user
         fresh = Inbound(
             prepared=Prepared(
                 events=(event,),
@@ -266,6 +277,7 @@ class Channels:
                 grants=sender.grants,
                 reply_to=_reply_to(binding, arrival),
                 same_as=arrival.delivery_id,
+                audited=about,
             ),
             channel=binding.channel,
             agent=binding.terms.agent,
@@ -278,11 +290,11 @@ class Channels:
         going_on = replace(fresh, session_id=session_id, agent=None, prepared=replace(fresh.prepared, packs=()))
         if answers is not None:
             with contextlib.suppress(RunNotWaiting):
-                return await self._accept(replace(going_on, answers=answers), sender, verb="deliver")
+                return await self._accept(replace(going_on, answers=answers), sender, verb="deliver", about=about)
         if session_id is not None:
             with contextlib.suppress(SessionNotFound, SessionExpired, SessionClosed):
-                return await self._accept(going_on, sender, verb="deliver")
-        return await self._accept(fresh, sender, verb="deliver")
+                return await self._accept(going_on, sender, verb="deliver", about=about)
+        return await self._accept(fresh, sender, verb="deliver", about=about)
 
     async def _session_for(self, arrival: Arrival, contact: Contact | None, sender: Principal) -> SessionId | None:
         """That of the delivery which is answered, else the one that the contact is in; None for a new one."""
