@@ -31,7 +31,11 @@ def pauses(rules: OutboxRules, attempts: Sequence[int]) -> list[float]:
 
 def test_each_pause_is_twice_as_long_as_the_one_before_up_to_the_most() -> None:
     assert pauses(OutboxRules(), range(1, 8)) == [5, 10, 20, 40, 80, 160, 320]
-    assert pauses(OutboxRules(), [10, 11, 50, 10_000]) == [2560, 3600, 3600, 3600]
+    assert pauses(OutboxRules(attempts=100_000), [10, 11, 50, 10_000]) == [2560, 3600, 3600, 3600]
+
+
+def test_what_is_sent_again_by_hand_begins_a_new_round() -> None:
+    assert pauses(OutboxRules(attempts=3), range(1, 7)) == [5, 10, 20, 5, 10, 20]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +57,8 @@ def test_what_the_other_side_asks_for_is_heard_within_bounds(asked: float | None
         (Sent.REFUSED, True, 1, "failed"),
         (Sent.NOT_YET, False, 7, "pending"),
         (Sent.NOT_YET, False, 8, "failed"),
+        (Sent.NOT_YET, False, 9, "pending"),
+        (Sent.NOT_YET, False, 16, "failed"),
         (Sent.UNSURE, False, 1, "unknown"),
         (Sent.UNSURE, True, 7, "pending"),
         (Sent.UNSURE, True, 8, "unknown"),

@@ -56,7 +56,10 @@ def refusals(run: Run, error: RunError | None, *, at: datetime, clock: Clock) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRules:
-    """So many attempts, the second this long after the first, then twice as long each time up to the most."""
+    """So many attempts, the second this long after the first, then twice as long each time up to the most.
+
+    Attempts are counted on when a delivery is sent again by hand: it then has as many as are left to the next round.
+    """
 
     attempts: int = 8
     first_seconds: float = 5.0
@@ -64,13 +67,14 @@ class OutboxRules:
     send_seconds: float = 30.0
 
     def pause_after(self, attempt: int) -> timedelta:
-        return timedelta(seconds=min(self.most_seconds, self.first_seconds * 2.0 ** min(attempt - 1, 30)))
+        earlier = min((attempt - 1) % self.attempts, 30)
+        return timedelta(seconds=min(self.most_seconds, self.first_seconds * 2.0**earlier))
 
     def after(self, attempt: Attempt, delivery: Delivery, now: datetime, *, may_repeat: bool) -> Delivery:
         """What becomes of a delivery after this attempt at it."""
         sent = attempt.sent
         may_come_again = sent is Sent.NOT_YET or (sent is Sent.UNSURE and may_repeat)
-        if may_come_again and delivery.attempts < self.attempts:
+        if may_come_again and delivery.attempts % self.attempts:
             pause = self.pause_after(delivery.attempts)
             if attempt.wait_seconds is not None:
                 asked = min(max(attempt.wait_seconds, 0.0), self.most_seconds)

@@ -958,7 +958,7 @@ SELECT * FROM outbox
 
 -- name: retry_delivery
 -- Gives no row unless it is over and was not sent for certain.
-UPDATE outbox SET status = 'pending', attempts = 0, due_at = :now, error = NULL, ended_at = NULL
+UPDATE outbox SET status = 'pending', due_at = :now, error = NULL, ended_at = NULL
  WHERE tenant = :tenant AND id = :id AND status IN ('failed', 'unknown')
 RETURNING *;
 
