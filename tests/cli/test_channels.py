@@ -47,9 +47,11 @@ def test_a_binding_is_made_shown_listed_and_removed(server: ServerProcess, tmp_p
         "grants      a:b\n"
         "auth        signature\n"
         "secrets     1\n"
+        "settings    none\n"
         "reply       http://127.0.0.1:9/\n"
+        "enabled     yes\n"
     )
-    assert f"{id}  webhook  Orders\n" in listed
+    assert f"{id}  webhook  Orders  agent (default)  auth signature  reply http://127.0.0.1:9/\n" in listed
     assert removed == f"{id} is gone, with its contacts.\n"
     assert server.api("secret").get(f"/bindings/{id}").status_code == 404
 
@@ -62,6 +64,27 @@ def test_a_binding_that_cannot_be_is_refused_in_one_line(server: ServerProcess, 
     assert "No such file" in told(server, "bindings", "add", "sms", "x", "--secret-file", missing, code=1)
 
 
+def test_a_binding_is_changed_and_its_settings_are_shown(server: ServerProcess) -> None:
+    flags = ["--setting", "take_automatic=true", "--setting", "locale=de"]
+    id = told(server, "bindings", "add", "email", "Mail", *flags).split()[0]
+
+    changed = told(server, "bindings", "change", id, "--setting", "locale=fr", "--guests", "--no-enabled")
+
+    assert changed == told(server, "bindings", "show", id)
+    assert 'settings    locale="fr"  take_automatic=true\n' in changed
+    assert "strangers   guest\n" in changed
+    assert "enabled     no\n" in changed
+    assert "(switched off)" in told(server, "bindings", "list")
+    assert "/settings/locale" in told(server, "bindings", "change", id, "--setting", "locale=3", code=1)
+    assert "--setting is name=value" in told(server, "bindings", "change", id, "--setting", "locale", code=2)
+
+
+def test_a_reply_that_is_posted_needs_a_secret_to_sign_it_with(server: ServerProcess) -> None:
+    refused = told(server, "bindings", "add", "email", "x", "--reply", "https://example.org/", code=2)
+
+    assert "--reply-secret-file" in refused
+
+
 def test_the_channels_and_the_contacts_of_a_binding_are_listed(server: ServerProcess) -> None:
     id = server.api("secret").post("/bindings", {"channel": "email", "name": "Mail"}).json()["id"]
 
@@ -69,6 +92,8 @@ def test_the_channels_and_the_contacts_of_a_binding_are_listed(server: ServerPro
 
     assert {"email", "sms", "webhook"} <= set(told(server, "channels").split())
     assert added == told(server, "contacts", "list", id) == "ann@example.org  ann  (a new session)\n"
+    assert told(server, "contacts", "remove", id, "ann@example.org") == "ann@example.org is known no longer.\n"
+    assert "Nobody is known" in told(server, "contacts", "list", id)
 
 
 def test_what_did_not_go_out_is_listed_and_sent_again(server: ServerProcess) -> None:
@@ -81,7 +106,7 @@ def test_what_did_not_go_out_is_listed_and_sent_again(server: ServerProcess) -> 
     while not (failed := told(server, "deliveries", "list", "--session", session, "--status", "failed")).startswith(
         "dlv_"
     ):
-        assert failed == "Nothing went out.\n"
+        assert failed == "Nothing fits.\n"
 
     id = failed.split()[0]
     assert "failed  email  to ann@example.org  attempts 1  The receiver cannot be reached" in failed

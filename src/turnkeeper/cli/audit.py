@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from turnkeeper.cli.say import complain, counting
+from turnkeeper.cli.say import complain, counting, folded
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.audit import AuditQuery
@@ -51,15 +51,17 @@ def export(*, database: str | None, tenant: str) -> int:
 
 async def _show(keeper: Turnkeeper, *, tenant: str, facts: Mapping[str, str], limit: int) -> None:
     query = AuditQuery(facts=facts)
-    for each in await keeper.audit.find(query, principal=_operator(tenant), limit=limit):
+    found = await keeper.audit.find(query, principal=_operator(tenant), limit=limit)
+    if not found:
+        print("Nothing fits.")
+    for each in found:
         about = [
             f"{name} {value}"
             for name in ("user", "channel", "session_id", "run_id", "request_id", "stage")
             if (value := each.facts.get(name))
         ]
-        print(
-            f"{each.at:%Y-%m-%d %H:%M:%S}  {each.facts['verb']}  {each.facts['outcome']}  {', '.join(about)}".rstrip()
-        )
+        line = f"{each.at:%Y-%m-%d %H:%M:%S}  {each.facts['verb']}  {each.facts['outcome']}  {', '.join(about)}"
+        print(folded(line.rstrip()))
 
 
 async def _export(keeper: Turnkeeper, *, tenant: str) -> None:

@@ -12,6 +12,26 @@ contacts = App(name="contacts", help="Say who writes from an address, and in whi
 deliveries = App(name="deliveries", help="Look at what went out through channels, and send it again.")
 
 BindingId = Annotated[str, Parameter(help="The id of the binding.")]
+Agent = Annotated[str | None, Parameter(name="--agent", help="Who answers in a new session.", show_default=False)]
+Pack = Annotated[str | None, Parameter(name="--pack", help="ID, or ID@VERSION.", show_default=False)]
+Grants = Annotated[
+    list[str] | None,
+    Parameter(name="--grant", help="What messages may hold at most; may be repeated.", negative=()),
+]
+AdapterSettings = Annotated[
+    list[str] | None,
+    Parameter(name="--setting", help="name=value, a setting of its channel; may be repeated.", negative=()),
+]
+SecretFile = Annotated[
+    Path | None,
+    Parameter(
+        name="--secret-file", help="With a secret in it requests need a signature, and no token.", show_default=False
+    ),
+]
+ReplySecretFile = Annotated[
+    Path | None,
+    Parameter(name="--reply-secret-file", help="With the secret that signs posted replies.", show_default=False),
+]
 
 
 def channels(*, url: Server = None, token: Token = None) -> int:
@@ -43,33 +63,19 @@ def add_binding(
     name: Annotated[str, Parameter(help="What it is called.")],
     /,
     *,
-    agent: Annotated[
-        str | None, Parameter(name="--agent", help="Who answers in a new session.", show_default=False)
-    ] = None,
-    pack: Annotated[str | None, Parameter(name="--pack", help="ID, or ID@VERSION.", show_default=False)] = None,
+    agent: Agent = None,
+    pack: Pack = None,
     guests: Annotated[
         bool, Parameter(name="--guests", help="Let strangers in as guests instead of refusing them.", negative=())
     ] = False,
-    grant: Annotated[
-        list[str] | None,
-        Parameter(name="--grant", help="What messages may hold at most; may be repeated.", negative=()),
-    ] = None,
-    secret_file: Annotated[
-        Path | None,
-        Parameter(
-            name="--secret-file",
-            help="With a secret in it requests need a signature, and no token.",
-            show_default=False,
-        ),
-    ] = None,
+    grant: Grants = None,
+    setting: AdapterSettings = None,
+    secret_file: SecretFile = None,
     reply: Annotated[
         str,
         Parameter(name="--reply", help="smtp, a URL that replies are posted to, or none.", show_default=False),
     ] = "none",
-    reply_secret_file: Annotated[
-        Path | None,
-        Parameter(name="--reply-secret-file", help="With the secret that signs posted replies.", show_default=False),
-    ] = None,
+    reply_secret_file: ReplySecretFile = None,
     url: Server = None,
     token: Token = None,
 ) -> int:
@@ -83,11 +89,53 @@ def add_binding(
         pack=pack,
         lets_guests_in=guests,
         grants=tuple(grant or ()),
+        settings=tuple(setting or ()),
         secret_file=secret_file,
         reply=reply,
         reply_secret_file=reply_secret_file,
     )
     return add_binding(wanted, url, token)
+
+
+@bindings.command(name="change")
+def change_binding(
+    binding: BindingId,
+    /,
+    *,
+    name: Annotated[str | None, Parameter(name="--name", help="What it is called.", show_default=False)] = None,
+    agent: Agent = None,
+    pack: Pack = None,
+    guests: Annotated[
+        bool | None, Parameter(name="--guests", help="Whether strangers come in as guests.", show_default=False)
+    ] = None,
+    grant: Grants = None,
+    setting: AdapterSettings = None,
+    secret_file: SecretFile = None,
+    reply: Annotated[
+        str | None,
+        Parameter(name="--reply", help="smtp, a URL that replies are posted to, or none.", show_default=False),
+    ] = None,
+    reply_secret_file: ReplySecretFile = None,
+    enabled: Annotated[bool | None, Parameter(name="--enabled", help="Whether it is open.", show_default=False)] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Change what is given, and leave the rest as it is; from the next message on."""
+    from turnkeeper.cli.channels import WantedBinding, change_binding
+
+    wanted = WantedBinding(
+        name=name,
+        agent=agent,
+        pack=pack,
+        lets_guests_in=guests,
+        grants=None if grant is None else tuple(grant),
+        settings=tuple(setting or ()),
+        secret_file=secret_file,
+        reply=reply,
+        reply_secret_file=reply_secret_file,
+        enabled=enabled,
+    )
+    return change_binding(binding, wanted, url, token)
 
 
 @bindings.command(name="remove")
@@ -118,6 +166,21 @@ def add_contact(
     from turnkeeper.cli.channels import add_contact
 
     return add_contact(binding, address, user, session, url, token)
+
+
+@contacts.command(name="remove")
+def remove_contact(
+    binding: BindingId,
+    address: Annotated[str, Parameter(help="The address that is to be known no longer.")],
+    /,
+    *,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Know an address no longer."""
+    from turnkeeper.cli.channels import remove_contact
+
+    return remove_contact(binding, address, url, token)
 
 
 @contacts.command(name="list")

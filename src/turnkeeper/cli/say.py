@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from pathlib import Path
 
@@ -34,6 +35,14 @@ def put_out(text: str) -> None:
     except BrokenPipeError:
         # Whoever reads has seen enough, such as `head`. What is left must not be tried again at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def folded(line: str) -> str:
+    """A line of a list: whole for programs, and folded between words where a terminal is too narrow for it."""
+    columns = shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or len(line) <= columns:
+        return line
+    return textwrap.fill(line, width=columns, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def own_command() -> str:
