@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakValueDictionary
 
 from turnkeeper.channels.conserving import check_conserved
@@ -267,7 +268,7 @@ class Channels:
         answers = None
         if session_id is not None and not is_reset_command(event.text):
             answers = await self._question_in(session_id, binding, sender)
-        about = {"binding": binding.id}
+        about: dict[str, Any] = {"binding": binding.id}
         if caller is not None and binding.terms.auth is BindingAuth.TOKEN:
             about["brought_by"] = caller.user
         fresh = Inbound(
