@@ -6,6 +6,7 @@ import pytest
 
 from tests.server.conftest import House
 from tests.server.process import Api
+from turnkeeper.keeping.envelopes import check_envelope
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_every_route_of_the_api_tells_its_problems(document: dict[str, Any]) -> 
             errors = {status: told for status, told in operation["responses"].items() if status >= "400"}
             if path.startswith("/api/"):
                 assert {"400", "401", "422", "500", "503"} <= errors.keys(), path
-                assert operation["security"] == [{"HTTPBearer": []}]
+                assert operation["security"][0] == {"HTTPBearer": []}
             for told in errors.values():
                 assert list(told["content"]) == ["application/problem+json"], path
                 assert told["content"]["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
@@ -118,6 +119,27 @@ def test_the_body_of_a_chat_is_described(document: dict[str, Any]) -> None:
     assert shape["required"] == ["message"]
     assert shape["additionalProperties"] is False
     assert {"session_id", "stream", "params", "request_id", "answers", "custody"} <= shape["properties"].keys()
+
+
+def test_a_door_may_be_open_without_a_token(document: dict[str, Any]) -> None:
+    operations = [(path, each) for path, known in document["paths"].items() for each in known.values()]
+
+    assert [path for path, each in operations if {} in each.get("security", [])] == [
+        "/api/v1/channels/{channel}/{binding}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"), [("/api/v1/audit/export", "application/x-ndjson"), ("/metrics", "text/plain")]
+)
+def test_what_is_no_json_is_described_as_what_it_is(document: dict[str, Any], path: str, media_type: str) -> None:
+    assert media_type in document["paths"][path]["get"]["responses"]["200"]["content"]
+
+
+def test_the_example_of_an_envelope_is_one(document: dict[str, Any]) -> None:
+    body = document["paths"]["/api/v1/invoke"]["post"]["requestBody"]["content"]["application/json"]
+
+    check_envelope(body["example"], most_chars=1000)
 
 
 def test_the_house_answers_without_a_token(house: House) -> None:

@@ -70,7 +70,15 @@ async def find_audit(
     return page_of([AuditOut.of(each) for each in found], limit, [each.id for each in found])
 
 
-@router.get("/export", name="export_audit", response_class=StreamingResponse, responses=problems(NotAllowed))
+@router.get(
+    "/export",
+    name="export_audit",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "A line of JSON for each entry", "content": {"application/x-ndjson": {}}},
+        **problems(NotAllowed),
+    },
+)
 async def export_audit(keeper: Keeper, caller: Caller) -> StreamingResponse:
     """Every entry of one's tenant as a line of JSON, in order, with the hashes that prove it. For owner and admin."""
     lines = keeper.audit.export(principal=caller)

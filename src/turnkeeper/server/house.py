@@ -35,7 +35,12 @@ async def readyz(keeper: Keeper) -> Health:
     return Health(status="ready", version=own_version())
 
 
-@router.get("/metrics", name="metrics", response_class=Response)
+@router.get(
+    "/metrics",
+    name="metrics",
+    response_class=Response,
+    responses={200: {"description": "Names and numbers", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def metrics(keeper: Keeper) -> Response:
     """What was counted in this process, in the text format of Prometheus."""
     return Response(keeper.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -20,6 +20,21 @@ from turnkeeper.server.openapi import TALKING, event_stream, problems
 from turnkeeper.server.sse import Stream
 from turnkeeper.server.wire import InvokeOut, RunHandle
 
+EXAMPLE = {
+    "request_id": "req_0001",
+    "tenant_id": "default",
+    "user": {
+        "user_id": "usr_100",
+        "delegation": {"auth_type": "oauth2", "scopes": ["tables:book"], "subject": "u:user:100"},
+    },
+    "agent": {"agent_id": "symbolic", "workload_identity": "spiffe://demo/agents/desk"},
+    "context_pack_refs": ["table-booking@1.0.0"],
+    "input": {"intent": "", "message": "A table for two on Friday", "channel": "app_chat", "locale": "en-GB"},
+    "mode": "batch",
+    "runtime": {"plan_timeout_ms": 15000, "max_tool_calls": 6},
+    "trace": {"trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331"},
+}
+
 router = APIRouter(tags=["invoke"], route_class=EnvelopeRoute)
 schemas = APIRouter(tags=["invoke"], route_class=GuardedRoute)
 
@@ -58,7 +73,12 @@ REFUSALS = (
         202: {"description": "A long run has begun; poll or follow it", "model": RunHandle},
         **problems(*TALKING, *REFUSALS),
     },
-    openapi_extra={"requestBody": {"content": {"application/json": {"schema": whole("envelope")}}, "required": True}},
+    openapi_extra={
+        "requestBody": {
+            "content": {"application/json": {"schema": whole("envelope"), "example": EXAMPLE}},
+            "required": True,
+        }
+    },
 )
 async def invoke(
     request: Request,
