@@ -47,7 +47,7 @@ async def test_the_audit_of_an_envelope_tells_all_but_what_was_said(keeper: Turn
         "agent_id": "spy",
         "channel": "app_chat",
         "mode": "batch",
-        "intent": "orders.return",
+        "intent": "ORDERS_RETURN",
         "context_pack_refs": ["helpdesk@1.4.0"],
         "scopes_effective": ["orders.read", "orders.return"],
         "safety_mode": "read_only",
