@@ -282,7 +282,7 @@ def test_what_did_not_go_out_is_listed_and_sent_again_when_asked(house: House, a
     told = (delivery["run_id"], delivery["text"], delivery["binding"], delivery["error"])
     assert told == (answer["run_id"], answer["text"], door["id"], "The receiver answered with 404.")
     assert (again.status_code, again.json()["id"], again.json()["status"]) == (202, delivery["id"], "pending")
-    assert (second["status"], second["attempts"]) == ("failed", 1)
+    assert (second["status"], second["attempts"]) == ("failed", 2)
     assert ada.get(f"{path}&status=sent").json()["items"] == []
     assert ada.get("/deliveries?status=lost").status_code == 422
     assert ada.post("/deliveries/dlv_1/retry").json()["code"] == "delivery_not_found"
