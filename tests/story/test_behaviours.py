@@ -284,7 +284,7 @@ async def test_behaviour_26_27_the_channel_narrows_what_a_user_may_before_anythi
         await answered(keeper)
         error = await refused(keeper, **ON_SMS)
 
-    assert (error.code, error.http_status) == ("scope_insufficient", 403)
+    assert (error.code, error.http_status, error.stage) == ("scope_insufficient", 403, "intake")
     assert "orders.return" in str(error.details)
     assert len(spy.turns) == 1
 
@@ -714,10 +714,12 @@ async def test_a_session_ends_by_its_band_however_busy_it_is(settings: Settings)
         for _ in range(47):
             clock.step(timedelta(minutes=30).total_seconds())
             await answered(keeper, session_id=first.session_id, **wanted)
+        held = await keeper.session(first.session_id)
         clock.step(timedelta(minutes=31).total_seconds())
 
         error = await refused(keeper, session_id=first.session_id, **wanted)
 
+    assert held.expires_at == held.expires_by == held.created_at + timedelta(days=1)
     assert error.code == "session_expired"
 
 
