@@ -124,6 +124,16 @@ async def test_behaviour_50_what_is_counted_agrees_with_what_came(keeper: Turnke
     assert "kettle" not in told
 
 
+async def test_a_message_that_is_refused_is_counted_with_its_channel(keeper: Turnkeeper) -> None:
+    with pytest.raises(TurnkeeperError):
+        await keeper.chat("hello", session_id="sess_nowhere", on_missing="error")
+
+    told = keeper.metrics().decode()
+
+    labels = 'channel="app_chat",mode="batch",outcome="rejected",reason="session_not_found"'
+    assert f"turnkeeper_envelopes_total{{{labels}" in told
+
+
 class Slow:
     """A compiler that takes its time."""
 
