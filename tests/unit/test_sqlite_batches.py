@@ -234,6 +234,19 @@ async def test_a_file_that_stays_locked_is_a_clear_refusal_and_recovery_needs_no
             assert lines(neighbour) == ["kept"]
 
 
+async def test_who_comes_at_the_end_of_another_s_wait_is_given_a_wait_of_its_own(path: Path) -> None:
+    async with opened(path, busy_seconds=0.01) as database:
+        with closing(sqlite3.connect(path, isolation_level=None)) as neighbour:
+            for n in range(40):
+                neighbour.execute("BEGIN IMMEDIATE")
+                with pytest.raises(StoreUnavailable):
+                    await database.write("say", saying("refused"))
+                neighbour.execute("ROLLBACK")
+                await database.write("say", saying(f"kept {n}"))
+
+            assert lines(neighbour) == [f"kept {n}" for n in range(40)]
+
+
 async def test_two_writers_on_one_file_take_turns(path: Path) -> None:
     async def talk(database: SqliteDatabase, name: str) -> None:
         for n in range(50):

@@ -59,6 +59,7 @@ class SqliteDatabase:
         self._batch: list[_Write] = []
         self._is_writing = False
         self._patience: asyncio.TimerHandle | None = None
+        self._since_the_start = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._open: _Open | None = None
@@ -179,7 +180,7 @@ class SqliteDatabase:
         try:
             is_taken = opened.lock.try_to_take()
         except OSError as error:
-            self._fail_everything(error)
+            self._fail_first(len(self._waiting), error)
             return
         if is_taken:
             try:
@@ -191,12 +192,14 @@ class SqliteDatabase:
                 self._perform_batch()
                 return
         self._patience = opened.loop.call_later(self._busy_seconds, self._lose_patience)
+        self._since_the_start = len(self._waiting)
         opened.aside_thread.do(self._begin_patiently, self._begun)
 
     def _lose_patience(self) -> None:
         """Whoever holds the file stands still. Those who wait are told; the lock is still waited for."""
         self._patience = self._opened().loop.call_later(self._busy_seconds, self._lose_patience)
         waiting, self._waiting = self._waiting, deque()
+        self._since_the_start = 0
         for write in waiting:
             if not write.future.done():
                 write.future.set_exception(StoreUnavailable("Another process has held the database file for too long."))
@@ -218,7 +221,7 @@ class SqliteDatabase:
             self._patience.cancel()
             self._patience = None
         if error is not None:
-            self._fail_everything(error)
+            self._fail_first(self._since_the_start, error)
         else:
             self._perform_batch()
 
@@ -299,10 +302,9 @@ class SqliteDatabase:
             self._is_writing = False
             self._idle.set()
 
-    def _fail_everything(self, error: Exception) -> None:
-        """The transaction did not even begin."""
-        self._batch.extend(self._waiting)
-        self._waiting.clear()
+    def _fail_first(self, count: int, error: Exception) -> None:
+        """The transaction did not even begin. Who came during the wait has not had a wait of its own yet."""
+        self._batch.extend(self._waiting.popleft() for _ in range(count))
         self._settle(error)
 
     def _forget(self) -> None:
