@@ -69,6 +69,22 @@ TABLES = (
     "binding_places",
     "contacts",
     "outbox",
+    "layers",
+    "users",
+    "agent_definitions",
+    "model_profiles",
+    "contexts",
+    "current_sessions",
+    "layouts",
+    "run_counts",
+    "blob_pieces",
+    "manifests",
+    "manifest_entries",
+    "pointers",
+    "pointer_moves",
+    "outputs",
+    "approvals",
+    "receipts",
 )
 
 

@@ -16,8 +16,8 @@ from turnkeeper.testing.clock import NOON
 LETTER = bytes(range(256)) * 4
 # As someone could who owns the server.
 DAMAGE = {
-    "turnkeeper.stores.sqlite": "DROP TRIGGER blobs_keep;\nUPDATE blobs SET data = x'00';",
-    "turnkeeper.stores.postgres": "ALTER TABLE blobs DISABLE TRIGGER ALL; UPDATE blobs SET data = '\\x00'",
+    "turnkeeper.stores.sqlite": "DROP TRIGGER blob_pieces_keep;\nUPDATE blob_pieces SET data = x'00';",
+    "turnkeeper.stores.postgres": "ALTER TABLE blob_pieces DISABLE TRIGGER ALL; UPDATE blob_pieces SET data = '\\x00'",
 }
 
 

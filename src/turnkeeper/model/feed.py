@@ -30,6 +30,12 @@ class FeedType(StrEnum):
     BUDGET_UPDATE = "budget.update"
     SESSION_RESET = "session.reset"
     SESSION_CHANGED = "session.changed"
+    ARTIFACT_EMITTED = "artifact.emitted"
+    MANIFEST_CREATED = "manifest.created"
+    POINTER_MOVED = "pointer.moved"
+    APPROVAL_REQUESTED = "approval.requested"
+    APPROVAL_DECIDED = "approval.decided"
+    SCOPE_DENIED = "scope.denied"
 
     @property
     def ends_a_run(self) -> bool:

@@ -19,6 +19,10 @@ ArtifactId = NewType("ArtifactId", str)
 BindingId = NewType("BindingId", str)
 DeliveryId = NewType("DeliveryId", str)
 CheckpointId = NewType("CheckpointId", str)
+LayerId = NewType("LayerId", str)
+PointerId = NewType("PointerId", str)
+ApprovalId = NewType("ApprovalId", str)
+ReceiptId = NewType("ReceiptId", str)
 
 Fence = NewType("Fence", int)
 

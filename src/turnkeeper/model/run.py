@@ -190,6 +190,7 @@ class Run:
     merged: bool | None = None
     retry_safe: bool = False
     mode: Mode = Mode.BATCH
+    account: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.status.is_open == (self.ended_at is not None):

@@ -12,10 +12,11 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.mount import Mount
+from turnkeeper.model.mount import Mount, MountRef
 from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
+from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.unit import Unit
 
 if TYPE_CHECKING:
@@ -45,10 +46,22 @@ class Custody(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """Where a session was taken off another one: after this turn of it. Messages up to `seq` are those of the other."""
+
+    session_id: SessionId
+    turn: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """`revision` counts committed changes of the conversation, `version` changes of its settings.
 
-    `classification` is the highest of its packs; `expires_by` is its end, however busy it is.
+    `classification` is the highest of its packs; `expires_by` is its end, however busy it is. `mounts` are those that
+    were pinned for this session, `removed` those of its context that it does without. `context_sha256` names what it
+    inherited; None is nothing. `agent_head` is where its agent's own memory stands. `pruned_at` is when that memory
+    was dropped, `archive` the artifact that tells of a session that is long over.
     """
 
     tenant: TenantId
@@ -77,6 +90,14 @@ class Session:
     dialogue: Dialogue = field(default_factory=Dialogue)
     classification: Classification | None = None
     expires_by: datetime | None = None
+    purpose: Purpose = field(default_factory=Purpose)
+    context_sha256: str | None = None
+    removed: tuple[MountRef, ...] = ()
+    agent_head: Mapping[str, Any] | None = None
+    fork: Fork | None = None
+    pruned_at: datetime | None = None
+    archived_at: datetime | None = None
+    archive: str | None = None
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -123,6 +144,9 @@ class SettingsChange:
     mounts: tuple[Mount, ...] | None = None
     packs: tuple[PackPin, ...] | None = None
     lifetime: Lifetime | None = None
+    purpose: Purpose | None = None
+    removed: tuple[MountRef, ...] | None = None
+    context_sha256: str | None = None
     reason: str | None = None
 
     def applied_to(self, session: Session, at: datetime) -> Session | None:
@@ -138,6 +162,9 @@ class SettingsChange:
             idle_for_seconds=self._idle_for_seconds(session),
             mounts=session.mounts if self.mounts is None else self.mounts,
             packs=session.packs if self.packs is None else self.packs,
+            purpose=self.purpose or session.purpose,
+            removed=session.removed if self.removed is None else self.removed,
+            context_sha256=self.context_sha256 or session.context_sha256,
             # Whoever resumes a session is back, as if by a message.
             last_active_at=at if self.status is SessionStatus.ACTIVE else session.last_active_at,
             closed_at=session.closed_at or (at if status.is_terminal else None),
@@ -184,6 +211,7 @@ class Conversation:
             preferences=self.session.preferences if turn.preferences is None else turn.preferences,
             packs=self.session.packs if turn.packs is None else turn.packs,
             dialogue=self.session.dialogue if turn.dialogue is None else turn.dialogue,
+            agent_head=turn.agent_head or self.session.agent_head,
         )
         return Conversation(
             session=session,
@@ -200,5 +228,6 @@ class Conversation:
             revision=self.session.revision + 1,
             preferences=Preferences(),
             dialogue=Dialogue(params=params),
+            agent_head=None,
         )
         return Conversation(session=session)

@@ -24,8 +24,9 @@ class Turn:
     """All of it is kept, or none of it. `state` is the agent's state after this turn.
 
     `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, with the
-    `lifetime` that this means, `dialogue` what it holds about its intent; None leaves each as it is. `intent` is what
-    the caller is told of it. Turn 0 is what a session took over from the one that it continues. `deliveries` go out
+    `lifetime` that this means, `dialogue` what it holds about its intent, `agent_head` where the agent's own memory
+    stands; None leaves each as it is. `intent` is what the caller is told of it. `account` is what the run spent and
+    what it was bound to. Turn 0 is what a session took over from the one that it continues. `deliveries` go out
     once it is kept.
     """
 
@@ -43,6 +44,8 @@ class Turn:
     dialogue: Dialogue | None = None
     intent: Mapping[str, Any] | None = None
     deliveries: tuple[Delivery, ...] = ()
+    agent_head: Mapping[str, Any] | None = None
+    account: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.messages and self.number > 0:
@@ -68,6 +71,8 @@ class Turn:
         dialogue: Dialogue | None = None,
         intent: Mapping[str, Any] | None = None,
         deliveries: tuple[Delivery, ...] = (),
+        agent_head: Mapping[str, Any] | None = None,
+        account: Mapping[str, Any] | None = None,
     ) -> "Turn":
         """The next turn of this session: what the user sent, what was asked and answered, and the text at the end.
 
@@ -107,6 +112,8 @@ class Turn:
             dialogue=dialogue,
             intent=intent,
             deliveries=deliveries,
+            agent_head=agent_head,
+            account=account,
         )
 
     @property

@@ -104,7 +104,10 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """How a run ends without a Turn. `deliveries` carry out what it says all the same."""
+    """How a run ends without a Turn. `deliveries` carry out what it says all the same.
+
+    `account` is what it spent and what it was bound to.
+    """
 
     status: RunStatus
     explanation: Explanation
@@ -112,6 +115,7 @@ class RunEnd:
     error: RunError | None = None
     result: Mapping[str, object] | None = None
     deliveries: tuple[Delivery, ...] = ()
+    account: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,12 +17,13 @@ from turnkeeper.model.ids import AgentId, Fence, MessageId, NodeId, RunId, Sessi
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.message import Message, Speaker
 from turnkeeper.model.mode import Mode
-from turnkeeper.model.mount import Mount
+from turnkeeper.model.mount import Mount, MountRef
 from turnkeeper.model.node import Node
 from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.preferences import Preferences
+from turnkeeper.model.purpose import IN_PROCESS, Module, PolicyTemplate, Purpose
 from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
-from turnkeeper.model.session import Custody, Session, SessionStatus
+from turnkeeper.model.session import Custody, Fork, Session, SessionStatus
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import Committed, RequestKey, ResetWish, RunEnd
 from turnkeeper.stores.explained import written
@@ -44,9 +45,12 @@ _decode_explanation = msgspec.json.Decoder(Explanation).decode
 _decode_summary = msgspec.json.Decoder(Summary).decode
 _decode_preferences = msgspec.json.Decoder(Preferences).decode
 _decode_mounts = msgspec.json.Decoder(tuple[Mount, ...]).decode
+_decode_removed = msgspec.json.Decoder(tuple[MountRef, ...]).decode
 _decode_packs = msgspec.json.Decoder(tuple[PackPin, ...]).decode
 _decode_dialogue = msgspec.json.Decoder(Dialogue).decode
 _NO_DIALOGUE = Dialogue()
+_NO_PURPOSE = Purpose()
+_PURPOSE = ("module", "project_id", "objective_id", "objective", "policy", "model_profile", "backend")
 _decode_any = msgspec.json.Decoder().decode
 
 
@@ -112,6 +116,27 @@ def session_params(session: Session) -> Params:
         "dialogue": dialogue_json(session.dialogue),
         "classification": session.classification and session.classification.value,
         "expires_by": None if session.expires_by is None else micros(session.expires_by),
+        **scope_params(session),
+        "agent_head": _json_or_none(session.agent_head),
+        "fork_of": session.fork and session.fork.session_id,
+        "fork_turn": session.fork and session.fork.turn,
+        "fork_seq": session.fork and session.fork.seq,
+    }
+
+
+def scope_params(session: Session) -> Params:
+    """What a session is for and what it may reach."""
+    purpose = session.purpose
+    return {
+        "module": purpose.module and purpose.module.value,
+        "project_id": purpose.project_id,
+        "objective_id": purpose.objective_id,
+        "objective": purpose.objective,
+        "policy": purpose.policy and purpose.policy.value,
+        "model_profile": purpose.model_profile,
+        "backend": None if purpose.backend == IN_PROCESS else purpose.backend,
+        "context_hash": session.context_sha256,
+        "removed": json_text(session.removed) if session.removed else None,
     }
 
 
@@ -139,6 +164,7 @@ def settings_params(changed: Session, version: int) -> Params:
         "last_active_at": micros(changed.last_active_at),
         "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
         "closed_reason": changed.closed_reason,
+        **scope_params(changed),
         "version": version,
     }
 
@@ -170,7 +196,33 @@ def session_of(row: Row) -> Session:
         dialogue=_decode_dialogue(row["dialogue"]) if row["dialogue"] != "{}" else _NO_DIALOGUE,
         classification=Classification(row["classification"]) if row["classification"] else None,
         expires_by=_moment_or_none(row["expires_by"]),
+        purpose=_purpose_of(row),
+        context_sha256=row["context_sha256"],
+        removed=_decode_removed(row["removed"]) if row["removed"] else (),
+        agent_head=from_json(row["agent_head"]) if row["agent_head"] else None,
+        fork=_fork_of(row) if row["fork_of"] else None,
+        pruned_at=_moment_or_none(row["pruned_at"]),
+        archived_at=_moment_or_none(row["archived_at"]),
+        archive=row["archive"],
     )
+
+
+def _purpose_of(row: Row) -> Purpose:
+    if not any(row[name] for name in _PURPOSE):
+        return _NO_PURPOSE
+    return Purpose(
+        module=Module(row["module"]) if row["module"] else None,
+        project_id=row["project_id"],
+        objective_id=row["objective_id"],
+        objective=row["objective"],
+        policy=PolicyTemplate(row["policy"]) if row["policy"] else None,
+        model_profile=row["model_profile"],
+        backend=row["backend"] or IN_PROCESS,
+    )
+
+
+def _fork_of(row: Row) -> Fork:
+    return Fork(session_id=SessionId(row["fork_of"]), turn=row["fork_turn"], seq=row["fork_seq"])
 
 
 def history_of(newest_first: Sequence[tuple[Any, ...]]) -> tuple[Message, ...]:
@@ -249,6 +301,8 @@ def turn_params(tenant: TenantId, session_id: SessionId, turn: Turn, expected_re
         "most_idle_seconds": turn.lifetime and turn.lifetime.most_idle_seconds,
         "expires_by": micros(turn.lifetime.expires_by) if turn.lifetime else None,
         "dialogue": None if turn.dialogue is None else dialogue_json(turn.dialogue),
+        "agent_head": _json_or_none(turn.agent_head),
+        "account": _json_or_none(turn.account),
         "now": micros(turn.committed_at),
     }
 
@@ -307,6 +361,7 @@ def run_of(row: Row) -> Run:
         merged=None if row["merged"] is None else bool(row["merged"]),
         retry_safe=bool(row["retry_safe"]),
         mode=Mode(row["mode"]),
+        account=from_json(row["account"]) if row["account"] else None,
     )
 
 
@@ -320,6 +375,7 @@ def ended_params(
         "now": micros(at),
         "error": _json_or_none(error),
         "result": None,
+        "account": None,
         "by": by,
     }
 
@@ -332,6 +388,7 @@ def end_params(tenant: TenantId, run_id: RunId, end: RunEnd) -> Params:
         "now": micros(end.at),
         "error": _json_or_none(end.error),
         "result": _json_or_none(end.result),
+        "account": _json_or_none(end.account),
         "by": None,
     }
 

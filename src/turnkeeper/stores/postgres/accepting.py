@@ -231,6 +231,19 @@ class PostgresAccepting:
 
 
 _OF_A_SESSION = (
+    "module",
+    "project_id",
+    "objective_id",
+    "objective",
+    "policy",
+    "model_profile",
+    "backend",
+    "context_hash",
+    "removed",
+    "agent_head",
+    "fork_of",
+    "fork_turn",
+    "fork_seq",
     "classification",
     "expires_by",
     "dialogue",

@@ -26,7 +26,8 @@ class PostgresArtifacts:
             params = rows.artifact_params(artifact)
             known = await tx.one(sql.get_artifact, params)
             if known is None:
-                await tx.run(sql.insert_blob, params | {"data": content})
+                await tx.run(sql.insert_blob, params)
+                await tx.run(sql.insert_piece, params | {"data": content})
                 await tx.run(sql.insert_artifact, params)
                 known = await tx.one(sql.get_artifact, params)
             await tx.run(sql.append_audit, entry_params(entry))
@@ -43,4 +44,4 @@ class PostgresArtifacts:
         found = await self._database.read(sql.get_blob, rows.artifact_params(artifact))
         if not found:
             raise ArtifactNotFound(artifact.id)
-        return bytes(found[0]["data"])
+        return b"".join(row["data"] for row in found)

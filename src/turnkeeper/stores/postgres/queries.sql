@@ -76,11 +76,13 @@ WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
                       preferences, mounts, from_session_id, packs, dialogue,
-                      classification, expires_by)
+                      classification, expires_by, module, project_id, objective_id, objective, policy,
+                      model_profile, backend, context_sha256, removed, agent_head, fork_of, fork_turn, fork_seq)
     SELECT :tenant, :session_id, :owner, :session_agent, 'active', :revision, :version, :turns, :last_seq, :epoch,
            :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
            :accepted_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
-        :classification, :expires_by
+        :classification, :expires_by, :module, :project_id, :objective_id, :objective, :policy,
+        :model_profile, :backend, :context_hash, :removed, :agent_head, :fork_of, :fork_turn, :fork_seq
      WHERE :custody::text = 'engine'
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
@@ -114,11 +116,13 @@ WITH session AS (
     INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                           epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
                       preferences, mounts, from_session_id, packs, dialogue,
-                      classification, expires_by)
+                      classification, expires_by, module, project_id, objective_id, objective, policy,
+                      model_profile, backend, context_sha256, removed, agent_head, fork_of, fork_turn, fork_seq)
     VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
             :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
             :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
-        :classification, :expires_by)
+        :classification, :expires_by, :module, :project_id, :objective_id, :objective, :policy,
+        :model_profile, :backend, :context_hash, :removed, :agent_head, :fork_of, :fork_turn, :fork_seq)
 ), lease AS (
     INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued,
                         last_queue_no, last_feed_no)
@@ -160,6 +164,7 @@ WITH lease AS (
                           idle_for_seconds = LEAST(s.idle_for_seconds, :most_idle_seconds),
                           expires_by = COALESCE(:expires_by, s.expires_by),
                           dialogue = COALESCE(:dialogue, s.dialogue),
+                          agent_head = COALESCE(:agent_head, s.agent_head),
                           last_active_at = GREATEST(s.last_active_at, :now)
       FROM lease l
      WHERE l.is_held AND s.tenant = :tenant AND s.id = :session_id AND s.revision = :expected_revision
@@ -177,12 +182,14 @@ WITH lease AS (
                      AS m (seq, id, role, content, created_at, event)
 ), turn AS (
     INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
-                       committed_at)
-    SELECT :tenant, :session_id, :turn, :run_id, :epoch, s.revision, :first_seq, :last_seq, :finish, :state, :now
+                       committed_at, preferences, dialogue, agent_head)
+    SELECT :tenant, :session_id, :turn, :run_id, :epoch, s.revision, :first_seq, :last_seq, :finish, :state, :now,
+           :preferences, :dialogue, :agent_head
       FROM session s
 ), run AS (
     -- The input lives on as messages of the turn.
-    UPDATE runs r SET status = 'completed', ended_at = :now, turn = :turn, finish = :finish, input = NULL
+    UPDATE runs r SET status = 'completed', ended_at = :now, turn = :turn, finish = :finish, input = NULL,
+                      account = :account
       FROM released
      WHERE r.tenant = :tenant AND r.id = :run_id
 ), explanation AS (
@@ -209,8 +216,8 @@ WITH released AS (
      WHERE tenant = :tenant AND subject = :subject AND fence = :fence AND holder IS NOT NULL
     RETURNING last_feed_no, queued, first_delta
 ), run AS (
-    UPDATE runs r SET status = :status, ended_at = :now, error = :error, result = :result, superseded_by = :by,
-                      input = CASE WHEN :status = 'completed' THEN NULL ELSE r.input END
+    UPDATE runs r SET status = :status, ended_at = :now, error = :error, result = :result, account = :account,
+                      superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE r.input END
       FROM released
      WHERE r.tenant = :tenant AND r.id = :run_id
 ), explanation AS (
@@ -261,11 +268,13 @@ SELECT *, expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigin
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
                       preferences, mounts, from_session_id, packs, dialogue,
-                      classification, expires_by)
+                      classification, expires_by, module, project_id, objective_id, objective, policy,
+                      model_profile, backend, context_sha256, removed, agent_head, fork_of, fork_turn, fork_seq)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
         :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
-        :classification, :expires_by);
+        :classification, :expires_by, :module, :project_id, :objective_id, :objective, :policy,
+        :model_profile, :backend, :context_hash, :removed, :agent_head, :fork_of, :fork_turn, :fork_seq);
 
 -- name: insert_lease
 INSERT INTO leases (tenant, subject, holder, run_id, fence, expires_at, taken_at, first_delta, queued, last_queue_no,
@@ -299,7 +308,9 @@ UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
        mounts = :mounts, packs = :packs, classification = :classification,
        expires_by = :expires_by, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
-       version = version + 1
+       module = :module, project_id = :project_id, objective_id = :objective_id, objective = :objective,
+       policy = :policy, model_profile = :model_profile, backend = :backend, context_sha256 = :context_hash,
+       removed = :removed, version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
@@ -410,7 +421,8 @@ UPDATE runs SET status = 'running', line_no = NULL, started_at = :started_at, fe
 
 -- name: end_run
 UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
-                superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+                account = :account, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -466,7 +478,7 @@ UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
    SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
-       preferences = '{}', dialogue = :dialogue
+       preferences = '{}', dialogue = :dialogue, agent_head = NULL
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -475,8 +487,10 @@ INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, c
 VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at, :event);
 
 -- name: append_turn
-INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
-VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :last_seq, :finish, :state, :now);
+INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
+                   committed_at, preferences, dialogue, agent_head)
+VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :last_seq, :finish, :state, :now,
+        :preferences, :dialogue, :agent_head);
 
 -- name: append_epoch
 INSERT INTO epochs (tenant, session_id, number, revision, first_seq, run_id, cause, started_at)
@@ -844,12 +858,17 @@ ON CONFLICT (tenant, pack_id, key) DO UPDATE
 DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;
 
 -- name: insert_blob
--- Changes no row when the tenant has this content already.
-INSERT INTO blobs (tenant, sha256, size, data) VALUES (:tenant, :hash, :size, :data)
-ON CONFLICT (tenant, sha256) DO NOTHING;
+-- The tenant may have this content already.
+INSERT INTO blobs (tenant, sha256, size, content) VALUES (:tenant, :hash, :size, :hash)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_piece
+INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :hash, 0, :hash, :data)
+ON CONFLICT DO NOTHING;
 
 -- name: get_blob
-SELECT data FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
+SELECT p.data FROM blobs b JOIN blob_pieces p ON p.tenant = b.tenant AND p.content = b.content
+ WHERE b.tenant = :tenant AND b.sha256 = :hash ORDER BY p.no;
 
 -- name: insert_artifact
 INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)

@@ -21,7 +21,8 @@ class SqliteArtifacts:
         params = rows.artifact_params(artifact)
         known = tx.execute(sql.get_artifact, params).fetchone()
         if known is None:
-            tx.execute(sql.insert_blob, params | {"data": content})
+            tx.execute(sql.insert_blob, params)
+            tx.execute(sql.insert_piece, params | {"data": content})
             tx.execute(sql.insert_artifact, params)
         self._audit.append(tx, audit)
         return artifact if known is None else rows.artifact_of(known)
@@ -36,4 +37,4 @@ class SqliteArtifacts:
         found = self._database.read(sql.get_blob, rows.artifact_params(artifact))
         if not found:
             raise ArtifactNotFound(artifact.id)
-        return bytes(found[0]["data"])
+        return b"".join(row["data"] for row in found)

@@ -4,11 +4,13 @@
 INSERT INTO sessions (tenant, id, owner, agent, status, revision, version, turns, last_seq, epoch, epoch_started_at,
                       epoch_first_seq, title, double_text, metadata, idle_for_seconds, created_at, last_active_at,
                       preferences, mounts, from_session_id, packs, dialogue,
-                      classification, expires_by)
+                      classification, expires_by, module, project_id, objective_id, objective, policy,
+                      model_profile, backend, context_sha256, removed, agent_head, fork_of, fork_turn, fork_seq)
 VALUES (:tenant, :session_id, :owner, :agent, :status, :revision, :version, :turns, :last_seq, :epoch,
         :epoch_started_at, :epoch_first_seq, :title, :double_text, :metadata, :idle_for_seconds, :created_at,
         :last_active_at, :preferences, :mounts, :from_session_id, :packs, :dialogue,
-        :classification, :expires_by);
+        :classification, :expires_by, :module, :project_id, :objective_id, :objective, :policy,
+        :model_profile, :backend, :context_hash, :removed, :agent_head, :fork_of, :fork_turn, :fork_seq);
 
 -- name: insert_lease
 -- A new subject: nobody holds it yet, unless :holder takes it at once.
@@ -48,7 +50,9 @@ UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
        mounts = :mounts, packs = :packs, classification = :classification,
        expires_by = :expires_by, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
-       version = version + 1
+       module = :module, project_id = :project_id, objective_id = :objective_id, objective = :objective,
+       policy = :policy, model_profile = :model_profile, backend = :backend, context_sha256 = :context_hash,
+       removed = :removed, version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
@@ -157,12 +161,14 @@ UPDATE runs SET status = 'running', line_no = NULL, started_at = :started_at, fe
 
 -- name: complete_run
 -- The input lives on as messages of the turn.
-UPDATE runs SET status = 'completed', ended_at = :now, turn = :turn, finish = :finish, input = NULL
+UPDATE runs SET status = 'completed', ended_at = :now, turn = :turn, finish = :finish, input = NULL,
+                account = :account
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: end_run
 UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
-                superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+                account = :account, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -212,6 +218,7 @@ UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last
                     idle_for_seconds = min(idle_for_seconds, COALESCE(:most_idle_seconds, idle_for_seconds)),
                     expires_by = COALESCE(:expires_by, expires_by),
                     dialogue = COALESCE(:dialogue, dialogue),
+                    agent_head = COALESCE(:agent_head, agent_head),
                     last_active_at = max(last_active_at, :now)
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision;
 
@@ -219,7 +226,7 @@ UPDATE sessions SET revision = revision + 1, turns = turns + 1, last_seq = :last
 -- Changes no row when something was committed first; the caller then raises SessionMoved.
 UPDATE sessions
    SET revision = revision + 1, epoch = epoch + 1, epoch_started_at = :now, epoch_first_seq = last_seq + 1,
-       preferences = '{}', dialogue = :dialogue
+       preferences = '{}', dialogue = :dialogue, agent_head = NULL
  WHERE tenant = :tenant AND id = :session_id AND revision = :expected_revision
 RETURNING epoch, epoch_first_seq, revision;
 
@@ -228,8 +235,10 @@ INSERT INTO messages (tenant, session_id, seq, id, turn, epoch, role, content, c
 VALUES (:tenant, :session_id, :seq, :id, :turn, :epoch, :role, :content, :created_at, :event);
 
 -- name: append_turn
-INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state, committed_at)
-VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :last_seq, :finish, :state, :now);
+INSERT INTO turns (tenant, session_id, number, run_id, epoch, revision, first_seq, last_seq, finish, state,
+                   committed_at, preferences, dialogue, agent_head)
+VALUES (:tenant, :session_id, :turn, :run_id, :epoch, :revision, :first_seq, :last_seq, :finish, :state, :now,
+        :preferences, :dialogue, :agent_head);
 
 -- name: append_epoch
 INSERT INTO epochs (tenant, session_id, number, revision, first_seq, run_id, cause, started_at)
@@ -581,12 +590,17 @@ ON CONFLICT (tenant, pack_id, key) DO UPDATE
 DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;
 
 -- name: insert_blob
--- Changes no row when the tenant has this content already.
-INSERT INTO blobs (tenant, sha256, size, data) VALUES (:tenant, :hash, :size, :data)
-ON CONFLICT (tenant, sha256) DO NOTHING;
+-- The tenant may have this content already.
+INSERT INTO blobs (tenant, sha256, size, content) VALUES (:tenant, :hash, :size, :hash)
+ON CONFLICT DO NOTHING;
+
+-- name: insert_piece
+INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :hash, 0, :hash, :data)
+ON CONFLICT DO NOTHING;
 
 -- name: get_blob
-SELECT data FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
+SELECT p.data FROM blobs b JOIN blob_pieces p ON p.tenant = b.tenant AND p.content = b.content
+ WHERE b.tenant = :tenant AND b.sha256 = :hash ORDER BY p.no;
 
 -- name: insert_artifact
 INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)
