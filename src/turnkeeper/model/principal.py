@@ -13,12 +13,21 @@ class Role(StrEnum):
     VIEWER = "viewer"
     AGENT = "agent"
 
+    @property
+    def rank(self) -> int:
+        """Nobody gives a role that ranks above their own."""
+        return _RANKS[self]
+
+
+_RANKS = {Role.OWNER: 4, Role.ADMIN: 3, Role.MEMBER: 2, Role.AGENT: 1, Role.VIEWER: 1}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """An authenticated caller. Nothing in a request can make it another one.
 
-    `acted_by` is who really holds the token, where that is an owner or admin who speaks for this user.
+    `acted_by` is who really holds the token, where that is an owner or admin who speaks for this user. An operator runs
+    the house: makes tenants, and may do so for all of them.
     """
 
     tenant: TenantId
@@ -26,6 +35,7 @@ class Principal:
     role: Role = Role.MEMBER
     grants: frozenset[str] = frozenset()
     acted_by: UserId | None = None
+    is_operator: bool = False
 
     def __post_init__(self) -> None:
         if not self.tenant or not self.user:
@@ -52,5 +62,5 @@ class Principal:
         return self.role is not Role.VIEWER
 
 
-LOCAL = Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER)
+LOCAL = Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER, is_operator=True)
 """Who an embedding program is, unless it says otherwise."""

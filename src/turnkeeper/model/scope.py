@@ -55,12 +55,14 @@ class Context:
     """What a session inherited, as it was resolved. The same layers in the same state give the same context.
 
     `allowed_tools` holds one list of patterns for each layer that has one: a tool must be in all of them. `provenance`
-    says which level gave a value, by the name of the field; of limits by `limits.NAME`.
+    says which level gave a value, by the name of the field; of limits by `limits.NAME`, of lists by `prompt.0`.
+    `allowed_models` are patterns for profiles and models; None is every one.
     """
 
     mounts: tuple[Inherited, ...] = ()
     policy: PolicyTemplate = STANDARD
     model_profile: str | None = None
+    allowed_models: tuple[str, ...] | None = None
     allowed_tools: tuple[tuple[str, ...], ...] = ()
     blocked_tools: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -69,6 +71,9 @@ class Context:
     needs_isolation: bool = False
     chain: tuple[ChainLink, ...] = ()
     provenance: Mapping[str, Level] = field(default_factory=dict)
+
+    def permits_model(self, name: str) -> bool:
+        return self.allowed_models is None or matches(name, self.allowed_models)
 
     def permits_tool(self, name: str) -> bool:
         return all(matches(name, patterns) for patterns in self.allowed_tools) and not matches(name, self.blocked_tools)
@@ -85,14 +90,33 @@ class EffectiveMount:
     source: Level
 
 
+class MountState(StrEnum):
+    """Effective; or taken away by the session, excluded by a layer, or no longer there."""
+
+    EFFECTIVE = "effective"
+    REMOVED = "removed"
+    EXCLUDED = "excluded"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountView:
+    """A mount as it is told to its user: who gave it, and whether it can be used."""
+
+    mount: Mount
+    source: Level
+    state: MountState
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionScope:
-    """How far a session reaches at this moment. `is_suspended` when its tenant is."""
+    """How far a session reaches at this moment. `is_suspended` when its tenant is. `views` are all its mounts."""
 
     tenant: TenantId
     session_id: SessionId
     context: Context = NOTHING_INHERITED
     mounts: tuple[EffectiveMount, ...] = ()
+    views: tuple[MountView, ...] = ()
     is_suspended: bool = False
     backend: str = IN_PROCESS
 
