@@ -54,6 +54,7 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     preferences: Preferences = msgspec.field(default_factory=Preferences)
     packs: tuple[PackPin, ...] = ()
     dialogue: dict[str, Any] = msgspec.field(default_factory=dict)
+    agent_head: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class ClientCustodian:
             preferences=carried.preferences if carried else Preferences(),
             packs=carried.packs if carried else (),
             dialogue=dialogue_of(carried) if carried else Dialogue(),
+            agent_head=carried.agent_head if carried else None,
         )
         if carried is None:
             return Conversation(session=session)
@@ -166,6 +168,7 @@ def _packed(conversation: Conversation, history: tuple[Message, ...], units: tup
             preferences=session.preferences,
             packs=session.packs,
             dialogue=dict(session.dialogue.given),
+            agent_head=None if session.agent_head is None else dict(session.agent_head),
         )
     )
     return packed

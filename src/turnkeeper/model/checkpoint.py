@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from turnkeeper.model.dialogue import Dialogue, IntentView
 from turnkeeper.model.ids import RunId
@@ -48,7 +49,8 @@ class Checkpoint:
     What is `held` back for a critic was not shown to anyone yet. `request_id` and `warnings` are those of its message,
     which the run does not keep beyond its end.
     `feed_no` is the newest entry of the feed that is part of it. `intent` and `dialogue` are what the run had
-    understood and staged when the session stood at `revision`.
+    understood and staged when the session stood at `revision`. `position` is where an agent with a memory of its own
+    goes on from.
     """
 
     asks: tuple[Ask, ...] = ()
@@ -62,6 +64,7 @@ class Checkpoint:
     revision: int = 0
     request_id: str | None = None
     warnings: tuple[str, ...] = ()
+    position: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.asks and not self.verdicts:

@@ -14,6 +14,7 @@ from turnkeeper.model.mount import Mount
 from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.safety import SafetyMode
+from turnkeeper.model.session import Custody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class RunContext:
     grants: tuple[str, ...] | None = None
     safety_mode: SafetyMode = SafetyMode.READ_ONLY
     mode: Mode = Mode.BATCH
+    custody: Custody = Custody.ENGINE
     channel: str = "app_chat"
     locale: str | None = None
     claims: Mapping[str, Any] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """Who answers: what an agent is handed, and what it hands back."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from turnkeeper.model.budget import Budget
@@ -11,6 +12,7 @@ from turnkeeper.model.compiled import CompiledContext
 from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
+from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, SessionId, UnitId
 from turnkeeper.model.message import Message
 from turnkeeper.model.run_context import RunContext
@@ -27,11 +29,16 @@ if TYPE_CHECKING:
 
 
 class Suspended(BaseException):
-    """Unwinds an agent that asked something; not an Exception, so that no agent swallows it by accident."""
+    """Unwinds an agent that asked something; not an Exception, so that no agent swallows it by accident.
 
-    def __init__(self, question: str, kind: AskKind = AskKind.INPUT) -> None:
+    `position` is where an agent with a memory of its own goes on once there is an answer; see `AgentTurn.position`.
+    """
+
+    def __init__(
+        self, question: str, kind: AskKind = AskKind.INPUT, *, position: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(question)
-        self.question, self.kind = question, kind
+        self.question, self.kind, self.position = question, kind, position
 
 
 class Answer(str):
@@ -52,11 +59,15 @@ class AgentTurn:
         "_asks",
         "_compiled",
         "_effects",
+        "_tell",
         "context",
         "events",
         "forgotten_units",
+        "head",
         "memory",
+        "next_head",
         "notes",
+        "position",
         "staged_units",
         "state",
     )
@@ -73,6 +84,9 @@ class AgentTurn:
         compiled: CompiledContext | None = None,
         effects: Effects | None = None,
         answered: int = 0,
+        head: Mapping[str, Any] | None = None,
+        position: Mapping[str, Any] | None = None,
+        tell: Callable[[FeedType, Mapping[str, Any]], Awaitable[None]] | None = None,
     ) -> None:
         self.context = context
         self.events = events
@@ -85,6 +99,10 @@ class AgentTurn:
         self._answered = answered
         self._effects = effects
         self._compiled = compiled
+        self._tell = tell
+        self.head = None if head is None else MappingProxyType(head)
+        self.position = None if position is None else MappingProxyType(position)
+        self.next_head: Mapping[str, Any] | None = None
 
     @property
     def text(self) -> str:
@@ -133,6 +151,19 @@ class AgentTurn:
     def forget(self, *units: UnitId) -> None:
         """Have the turn lose what these units of the session say, for good; if the turn fails, they stay."""
         self.forgotten_units.extend(units)
+
+    def move_head(self, head: Mapping[str, Any]) -> None:
+        """Stage where the memory of an agent stands that keeps one of its own; what `head` is in the next turn.
+
+        `head` is what the session holds of it, None before the first turn that moved it and after a reset.
+        `position` is where this run stood when it asked what has been answered by now, as its Suspended said.
+        """
+        self.next_head = dict(head)
+
+    async def tell(self, type: FeedType, said: Mapping[str, Any]) -> None:
+        """Put something that happens in this run into the feed of its session, whatever becomes of the turn."""
+        if self._tell is not None:
+            await self._tell(type, said)
 
     @property
     def answered(self) -> int:

@@ -60,6 +60,7 @@ class Commit:
             dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
             intent=draft.dialogue.told,
             deliveries=letters(draft.run, draft.text, at=now, clock=self.clock),
+            agent_head=draft.agent_head,
         )
         explanation = explain(draft, RunStatus.COMPLETED, turn=turn)
         kept = await custodian.keep(turn, draft.lease, conversation, explanation)

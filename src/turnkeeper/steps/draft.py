@@ -46,6 +46,7 @@ class TurnDraft:
     afterword: str | None = None
     text: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
+    agent_head: Mapping[str, Any] | None = None
     staged_units: tuple[Unit, ...] = ()
     unit_changes: UnitChanges = field(default_factory=UnitChanges)
     new_pins: tuple[PackPin, ...] | None = None

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from turnkeeper.errors import AgentFailed, AgentNotFound, AnswerRejected, StateTooLarge
@@ -12,6 +13,7 @@ from turnkeeper.ledger.output import Output, OutputRules
 from turnkeeper.model.budget import Resource
 from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.feed import FeedType
+from turnkeeper.model.lease import Lease
 from turnkeeper.model.plain_text import is_plain_text, says_plain_text
 from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
@@ -72,7 +74,8 @@ class HandOff:
         except Suspended as asked:
             _check_piece(asked.question)
             ask = Ask(said=await output.finished(), question=asked.question, kind=asked.kind)
-            raise RunSuspended(judging.checkpoint((*draft.asks, ask))) from None
+            position = None if asked.position is None else self._checked(asked.position)
+            raise RunSuspended(judging.checkpoint((*draft.asks, ask), position=position)) from None
         finally:
             await output.stop()
         text = await output.finished()
@@ -83,6 +86,7 @@ class HandOff:
             draft,
             text=text,
             state=state,
+            agent_head=None if turn.next_head is None else self._checked(turn.next_head),
             staged_units=tuple(turn.staged_units),
             unit_changes=UnitChanges(forgotten=tuple(dict.fromkeys(turn.forgotten_units))),
         )
@@ -143,7 +147,14 @@ class HandOff:
             compiled=draft.compiled,
             effects=effects,
             answered=answered,
+            head=draft.opened.session.agent_head,
+            position=draft.resumed.position if draft.resumed else None,
+            tell=partial(self._tell, draft.lease),
         )
+
+    async def _tell(self, lease: Lease, type: FeedType, said: Mapping[str, Any]) -> None:
+        await self.feed.append(lease, type, said, at=self.clock.now())
+        self.wakes.tell(lease.tenant, lease.subject)
 
     async def _tell_of_warnings(self, draft: TurnDraft) -> None:
         """What was odd about the input is told once, before the agent begins."""
@@ -167,7 +178,9 @@ class HandOff:
         """The state as it is kept: plain JSON, whatever kind of text or number the agent put there."""
         size = json_size(state)
         if size is None:
-            raise AgentFailed("The agent put something into turn.state that is not JSON. Keep plain values there.")
+            raise AgentFailed(
+                "The agent keeps something in its state or head that is not JSON. Keep plain values there."
+            )
         if size > self.state_bytes:
             raise StateTooLarge(size, self.state_bytes)
         plain: dict[str, Any] = json.loads(json.dumps(state)) if state else {}

@@ -1,8 +1,9 @@
 """What becomes of a verdict: it is told, in a long run kept before anything else is done, and then obeyed."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from turnkeeper.errors import AgentFailed, Escalated, VerifyRejected
 from turnkeeper.ledger.output import Output
@@ -70,7 +71,9 @@ class Judging:
             self._wait_for_approval(verdict, turn)
         return verdict
 
-    def checkpoint(self, asks: tuple[Ask, ...], said: str = "") -> Checkpoint:
+    def checkpoint(
+        self, asks: tuple[Ask, ...], said: str = "", position: Mapping[str, Any] | None = None
+    ) -> Checkpoint:
         """Where the run stands. What it has understood goes with it; what its pack says can be read again."""
         draft, before = self._draft, self._draft.resumed
         used, held = dict(draft.materialized.budget.used), self._output.is_held
@@ -82,6 +85,7 @@ class Judging:
             used=used,
             request_id=draft.run.input.request_id,
             warnings=draft.run.input.warnings,
+            position=position or (before.position if before else None),
         )
         if before is not None:
             return replace(now, intent=before.intent, dialogue=before.dialogue, revision=before.revision)

@@ -80,6 +80,7 @@ class Materialize:
             grants=run.input.grants,
             safety_mode=narrowest(safety_mode(ceilings, packs, run.input), self._of_agent(draft)),
             mode=run.mode,
+            custody=run.custody,
             channel=run.input.channel,
             locale=run.input.locale,
             claims=run.input.claims,
