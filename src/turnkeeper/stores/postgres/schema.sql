@@ -56,7 +56,8 @@ CREATE TABLE sessions (
     fork_seq         BIGINT,
     pruned_at        BIGINT,
     archived_at      BIGINT,
-    archive          TEXT COLLATE "C"
+    archive          TEXT COLLATE "C",
+    pause_reason     TEXT
 ) WITH (fillfactor = 80);
 
 -- Of two indexes that look alike to the planner, as they do while a table is young, it takes the one made last.
@@ -598,7 +599,7 @@ CREATE TABLE outputs (
     PRIMARY KEY (tenant, session_id, no)
 );
 
-CREATE INDEX outputs_by_ref ON outputs (tenant, session_id, ref);
+CREATE INDEX outputs_by_ref ON outputs (tenant, ref, session_id);
 
 -- What a person is asked to allow before a run goes on, or to look at after it did.
 CREATE TABLE approvals (
@@ -638,6 +639,7 @@ CREATE TABLE receipts (
 CREATE INDEX sessions_by_project ON sessions (tenant, project_id, id) WHERE project_id IS NOT NULL;
 CREATE INDEX sessions_by_fork ON sessions (tenant, fork_of) WHERE fork_of IS NOT NULL;
 CREATE INDEX artifacts_by_content ON artifacts (tenant, sha256);
+CREATE INDEX blobs_by_upload ON blobs (tenant, content);
 
 
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

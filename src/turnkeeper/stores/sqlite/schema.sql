@@ -56,6 +56,7 @@ CREATE TABLE sessions (
     pruned_at        INTEGER,
     archived_at      INTEGER,
     archive          TEXT,
+    pause_reason     TEXT,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -603,7 +604,7 @@ CREATE TABLE outputs (
     PRIMARY KEY (tenant, session_id, no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX outputs_by_ref ON outputs (tenant, session_id, ref);
+CREATE INDEX outputs_by_ref ON outputs (tenant, ref, session_id);
 
 -- What a person is asked to allow before a run goes on, or to look at after it did.
 CREATE TABLE approvals (
@@ -643,6 +644,7 @@ CREATE TABLE receipts (
 CREATE INDEX sessions_by_project ON sessions (tenant, project_id, id) WHERE project_id IS NOT NULL;
 CREATE INDEX sessions_by_fork ON sessions (tenant, fork_of) WHERE fork_of IS NOT NULL;
 CREATE INDEX artifacts_by_content ON artifacts (tenant, sha256);
+CREATE INDEX blobs_by_upload ON blobs (tenant, content);
 
 -- Retention, erasure and the collection of what nobody refers to come through here: while a row says so, in the
 -- transaction of whoever put it there.

@@ -17,6 +17,7 @@ ALTER TABLE sessions ADD COLUMN fork_seq BIGINT;
 ALTER TABLE sessions ADD COLUMN pruned_at BIGINT;
 ALTER TABLE sessions ADD COLUMN archived_at BIGINT;
 ALTER TABLE sessions ADD COLUMN archive TEXT COLLATE "C";
+ALTER TABLE sessions ADD COLUMN pause_reason TEXT;
 ALTER TABLE runs ADD COLUMN account TEXT;
 ALTER TABLE turns ADD COLUMN preferences TEXT;
 ALTER TABLE turns ADD COLUMN dialogue TEXT;
@@ -196,7 +197,7 @@ CREATE TABLE outputs (
     PRIMARY KEY (tenant, session_id, no)
 );
 
-CREATE INDEX outputs_by_ref ON outputs (tenant, session_id, ref);
+CREATE INDEX outputs_by_ref ON outputs (tenant, ref, session_id);
 
 -- What a person is asked to allow before a run goes on, or to look at after it did.
 CREATE TABLE approvals (
@@ -247,6 +248,7 @@ CREATE TABLE blobs (
     PRIMARY KEY (tenant, sha256)
 );
 INSERT INTO blobs (tenant, sha256, size, content) SELECT tenant, sha256, octet_length(data), content FROM blob_pieces;
+CREATE INDEX blobs_by_upload ON blobs (tenant, content);
 CREATE TRIGGER blobs_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON blobs EXECUTE FUNCTION refuse_change();
 
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

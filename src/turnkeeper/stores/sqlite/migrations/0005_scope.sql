@@ -17,6 +17,7 @@ ALTER TABLE sessions ADD COLUMN fork_seq INTEGER;
 ALTER TABLE sessions ADD COLUMN pruned_at INTEGER;
 ALTER TABLE sessions ADD COLUMN archived_at INTEGER;
 ALTER TABLE sessions ADD COLUMN archive TEXT;
+ALTER TABLE sessions ADD COLUMN pause_reason TEXT;
 ALTER TABLE runs ADD COLUMN account TEXT;
 ALTER TABLE turns ADD COLUMN preferences TEXT;
 ALTER TABLE turns ADD COLUMN dialogue TEXT;
@@ -196,7 +197,7 @@ CREATE TABLE outputs (
     PRIMARY KEY (tenant, session_id, no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX outputs_by_ref ON outputs (tenant, session_id, ref);
+CREATE INDEX outputs_by_ref ON outputs (tenant, ref, session_id);
 
 -- What a person is asked to allow before a run goes on, or to look at after it did.
 CREATE TABLE approvals (
@@ -247,6 +248,7 @@ CREATE TABLE blobs (
     PRIMARY KEY (tenant, sha256)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO blobs (tenant, sha256, size, content) SELECT tenant, sha256, length(data), content FROM blob_pieces;
+CREATE INDEX blobs_by_upload ON blobs (tenant, content);
 CREATE TRIGGER blobs_keep BEFORE UPDATE ON blobs BEGIN SELECT RAISE(ABORT, 'blobs is append-only'); END;
 
 CREATE TRIGGER manifests_keep BEFORE UPDATE ON manifests BEGIN SELECT RAISE(ABORT, 'manifests is append-only'); END;
