@@ -14,6 +14,7 @@ from turnkeeper.errors import LeaseLost, OverBudget, StoreUnavailable, Turnkeepe
 from turnkeeper.ledger.outbox import letters, refusals
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
+from turnkeeper.model.approval import Approval
 from turnkeeper.model.binding import ReplyKind
 from turnkeeper.model.budget import BudgetLimits, Overdrawn, Resource
 from turnkeeper.model.checkpoint import Checkpoint
@@ -181,7 +182,7 @@ class Engine:
         except TimeoutError as error:
             await self._end_overdue(live, draft, error)
         except RunSuspended as suspended:
-            return await self._suspend(live, draft, suspended.checkpoint)
+            return await self._suspend(live, draft, suspended)
         except LeaseLost:
             log.info("lease lost", extra={"run_id": live.run.id})
         except StoreUnavailable as error:
@@ -303,19 +304,24 @@ class Engine:
         failure = RunError(code=error.code, message=error.detail, stage=draft.trace.step, retryable=True)
         await self._end(live, draft, RunStatus.FAILED, failure)
 
-    async def _suspend(self, live: LiveRun, draft: TurnDraft, checkpoint: Checkpoint) -> Reply | None:
+    async def _suspend(self, live: LiveRun, draft: TurnDraft, suspended: RunSuspended) -> Reply | None:
+        run, checkpoint, wish = live.run, suspended.checkpoint, suspended.wish
         live.begin_commit()
         draft.trace.end({"asked": True})
         now = self._world.clock.now()
         wait_until = now + timedelta(seconds=self._world.settings.answer_seconds)
+        approval = None if wish is None else Approval.wished(wish, run.tenant, run.id, run.session_id)
+        if wish is not None:
+            # Time enough to ask a higher role, and one above that.
+            wait_until = max(wait_until, now + 4 * wish.rule.timeout)
         asked = letters(live.run, checkpoint.asks[-1].shown, at=now, clock=self._world.clock)
         try:
-            suspended = await self._runs.suspend(
-                live.lease, checkpoint, at=now, wait_until=wait_until, deliveries=asked
+            released = await self._runs.suspend(
+                live.lease, checkpoint, at=now, wait_until=wait_until, deliveries=asked, approval=approval
             )
         except LeaseLost:
             return None
-        live.queued_behind = suspended.queued
+        live.queued_behind = released.queued
         return Reply(
             session_id=live.run.session_id,
             run_id=live.run.id,

@@ -3,6 +3,7 @@
 A released code never changes. Faces render these in one place; `http_status` is part of the meaning, not of a face.
 """
 
+from turnkeeper.errors.approvals import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
 from turnkeeper.errors.base import TurnkeeperError
 from turnkeeper.errors.channels import (
     ArtifactDamaged,
@@ -133,6 +134,9 @@ __all__ = [
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",
+    "ApprovalDecided",
+    "ApprovalNotFound",
+    "ApprovalOpen",
     "ArtifactDamaged",
     "ArtifactNotFound",
     "ArtifactsMissing",
@@ -175,6 +179,7 @@ __all__ = [
     "MalformedRequest",
     "ManifestInvalid",
     "ManifestNotFound",
+    "MayNotDecide",
     "MediaTypeNotSupported",
     "MethodNotAllowed",
     "MissingRequiredField",
@@ -211,6 +216,7 @@ __all__ = [
     "SchemaDamaged",
     "SchemaInvalid",
     "SchemaTooNew",
+    "ScopeDenied",
     "SenderUnknown",
     "SessionBusy",
     "SessionClosed",

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -53,20 +53,34 @@ class RunEffects:
     def key_of(self, key: str) -> str:
         return f"{self._first_run}:{_checked(key)}"
 
-    def once(self, key: str, function: Callable[[], Any], *, repeatable: bool) -> Any:
+    async def is_begun(self, key: str) -> bool:
+        return await self._status(key) is not None
+
+    async def is_done(self, key: str) -> bool:
+        return await self._status(key) is EffectStatus.DONE
+
+    async def _status(self, key: str) -> EffectStatus | None:
+        known = await self._ledger.list(self._lease.tenant, self._first_run)
+        return next((effect.status for effect in known if effect.key == key), None)
+
+    def once(
+        self, key: str, function: Callable[[], Any], *, repeatable: bool, about: Mapping[str, Any] | None = None
+    ) -> Any:
         key = _checked(key)
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self._in_thread(key, function, repeatable)
-        return self._in_loop(key, function, repeatable)
+            return self._in_thread(key, function, repeatable, about)
+        return self._in_loop(key, function, repeatable, about)
 
-    async def _in_loop(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+    async def _in_loop(
+        self, key: str, function: Callable[[], Any], repeatable: bool, about: Mapping[str, Any] | None
+    ) -> Any:
         self._refuse_if_within(key)
         turn = self._turn_of(key)
         await turn.acquire()
         try:
-            effect = await self._begin(key, repeatable)
+            effect = await self._begin(key, repeatable, about)
             if effect.status is EffectStatus.DONE:
                 return self._result_of(effect)
             try:
@@ -75,18 +89,20 @@ class RunEffects:
                     if inspect.isawaitable(result):
                         result = await result
             except (Exception, Suspended):
-                await self._finish(key, EffectStatus.FAILED)
+                await self._finish(key, EffectStatus.FAILED, about=about)
                 raise
-            return await self._keep(key, result)
+            return await self._keep(key, result, about)
         finally:
             turn.release()
 
-    def _in_thread(self, key: str, function: Callable[[], Any], repeatable: bool) -> Any:
+    def _in_thread(
+        self, key: str, function: Callable[[], Any], repeatable: bool, about: Mapping[str, Any] | None
+    ) -> Any:
         self._refuse_if_within(key)
         turn = self._turn_of(key)
         self._from_thread(turn.acquire())
         try:
-            effect = self._from_thread(self._begin(key, repeatable))
+            effect = self._from_thread(self._begin(key, repeatable, about))
             if effect.status is EffectStatus.DONE:
                 return self._result_of(effect)
             try:
@@ -95,9 +111,9 @@ class RunEffects:
                     if inspect.iscoroutine(result):
                         result = self._from_thread(result)
             except (Exception, Suspended):
-                self._from_thread(self._finish(key, EffectStatus.FAILED))
+                self._from_thread(self._finish(key, EffectStatus.FAILED, about=about))
                 raise
-            return self._from_thread(self._keep(key, result))
+            return self._from_thread(self._keep(key, result, about))
         finally:
             self._loop.call_soon_threadsafe(turn.release)
 
@@ -123,10 +139,10 @@ class RunEffects:
             # Not by its token, which another task could not reset: an agent may be closed by one that never ran it.
             _under_way.set(_under_way.get() - {name})
 
-    async def _begin(self, key: str, repeatable: bool) -> Effect:
+    async def _begin(self, key: str, repeatable: bool, about: Mapping[str, Any] | None) -> Effect:
         """The effect, now started or done before. Raises EffectUnknown or Overdrawn."""
         effect = await self._ledger.begin(
-            self._lease, self._first_run, key, at=self._clock.now(), repeatable=repeatable
+            self._lease, self._first_run, key, at=self._clock.now(), repeatable=repeatable, about=about
         )
         self._tell()
         if effect.status is EffectStatus.UNKNOWN:
@@ -139,12 +155,12 @@ class RunEffects:
                 raise
         return effect
 
-    async def _keep(self, key: str, result: Any) -> Any:
+    async def _keep(self, key: str, result: Any, about: Mapping[str, Any] | None) -> Any:
         """It has happened. What it gave is kept, and handed on as it will be found again."""
         text = _json(result)
         fits = text is not None and len(text.encode()) <= self._most_bytes
         plain = json.loads(text) if text is not None and fits else None
-        await self._finish(key, EffectStatus.DONE, plain, result_lost=not fits)
+        await self._finish(key, EffectStatus.DONE, plain, result_lost=not fits, about=about)
         if not fits:
             raise self._without_result(key)
         return plain
@@ -160,10 +176,25 @@ class RunEffects:
             "less from it."
         )
 
-    async def _finish(self, key: str, status: EffectStatus, result: Any = None, *, result_lost: bool = False) -> None:
+    async def _finish(
+        self,
+        key: str,
+        status: EffectStatus,
+        result: Any = None,
+        *,
+        result_lost: bool = False,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
         now, first_run = self._clock.now(), self._first_run
         await self._ledger.finish(
-            self._lease, first_run, key, at=now, status=status, result=result, result_lost=result_lost
+            self._lease,
+            first_run,
+            key,
+            at=now,
+            status=status,
+            result=result,
+            result_lost=result_lost,
+            about=about,
         )
         self._tell()
 

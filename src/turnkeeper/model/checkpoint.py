@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from turnkeeper.model.dialogue import Dialogue, IntentView
-from turnkeeper.model.ids import RunId
+from turnkeeper.model.ids import ApprovalId, RunId
 from turnkeeper.model.verdict import Verdict
 
 _YES = {"yes", "y", "ok", "okay", "approve", "approved", "go", "go ahead", "true"}
@@ -15,7 +15,7 @@ _NO = {"no", "n", "deny", "denied", "reject", "rejected", "stop", "false"}
 
 
 class AskKind(StrEnum):
-    """`input` is a question of the agent, `approval` asks whether to go on after an `escalate` verdict."""
+    """`input` is a question of the agent, `approval` asks whether to go on: after an `escalate` verdict, or at a gate."""
 
     INPUT = "input"
     APPROVAL = "approval"
@@ -23,12 +23,17 @@ class AskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One question of an agent, what it had said before it, and the answer once there is one."""
+    """One question of an agent, what it had said before it, and the answer once there is one.
+
+    One that an approval decides names it, and what it is for by a key that is the same in every walk.
+    """
 
     said: str
     question: str
     answer: str | None = None
     kind: AskKind = AskKind.INPUT
+    approval_id: ApprovalId | None = None
+    approval_key: str | None = None
 
     @property
     def shown(self) -> str:

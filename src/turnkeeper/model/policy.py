@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from turnkeeper.model.band import BANDS, Band
+from turnkeeper.model.gate import GateRule
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.pack import Classification
 from turnkeeper.model.safety import SafetyMode, narrowest
@@ -59,7 +60,8 @@ FORGEABLE = {"email": NO_GRANTS, "sms": NO_GRANTS}
 class Policy:
     """`everywhere` holds for every tenant that has no ceilings of its own; `channels` holds beside them.
 
-    What a tenant says of a channel lies over what holds in general.
+    What a tenant says of a channel lies over what holds in general. `gates` come on top of those of the template of a
+    session: they can only ask for more care.
     """
 
     everywhere: Ceilings = field(default_factory=lambda: Ceilings(safety_mode=SafetyMode.READ_ONLY))
@@ -69,12 +71,18 @@ class Policy:
     rate: Rate = field(default_factory=lambda: Rate(per_second=200, burst=400))
     tenant_rates: Mapping[TenantId, Rate] = field(default_factory=dict)
     bands: Mapping[Classification, Band] = field(default_factory=lambda: BANDS)
+    gates: tuple[GateRule, ...] = ()
+    tenant_gates: Mapping[TenantId, tuple[GateRule, ...]] = field(default_factory=dict)
 
     def ceilings(self, tenant: TenantId, channel: str) -> Ceilings:
         own = self.tenants.get(tenant, self.everywhere)
         general = self.channels.get(channel, Ceilings())
         special = self.tenant_channels.get(tenant, {}).get(channel, Ceilings())
         return special.over(general).under(own)
+
+    def gates_of(self, tenant: TenantId) -> tuple[GateRule, ...]:
+        """The rules that hold in every session of the tenant, whatever its template says."""
+        return self.gates + self.tenant_gates.get(tenant, ())
 
     def rate_of(self, tenant: TenantId) -> Rate:
         return self.tenant_rates.get(tenant, self.rate)

@@ -6,6 +6,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from turnkeeper.errors import AgentFailed
+from turnkeeper.model.approval import ApprovalWish
 from turnkeeper.model.budget import Budget
 from turnkeeper.model.checkpoint import Ask, AskKind
 from turnkeeper.model.compiled import CompiledContext
@@ -23,6 +25,7 @@ from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.notes import Notes
 from turnkeeper.ports.runs import AgentTerms
+from turnkeeper.ports.tools import RunTools
 
 if TYPE_CHECKING:
     from turnkeeper.ports.critic import Critic
@@ -32,13 +35,19 @@ class Suspended(BaseException):
     """Unwinds an agent that asked something; not an Exception, so that no agent swallows it by accident.
 
     `position` is where an agent with a memory of its own goes on once there is an answer; see `AgentTurn.position`.
+    With a `wish` it is an approval that is asked for.
     """
 
     def __init__(
-        self, question: str, kind: AskKind = AskKind.INPUT, *, position: Mapping[str, Any] | None = None
+        self,
+        question: str,
+        kind: AskKind = AskKind.INPUT,
+        *,
+        position: Mapping[str, Any] | None = None,
+        wish: ApprovalWish | None = None,
     ) -> None:
         super().__init__(question)
-        self.question, self.kind, self.position = question, kind, position
+        self.question, self.kind, self.position, self.wish = question, kind, position, wish
 
 
 class Answer(str):
@@ -57,9 +66,11 @@ class AgentTurn:
     __slots__ = (
         "_answered",
         "_asks",
+        "_calls",
         "_compiled",
         "_effects",
         "_tell",
+        "_tools",
         "context",
         "events",
         "forgotten_units",
@@ -87,6 +98,7 @@ class AgentTurn:
         head: Mapping[str, Any] | None = None,
         position: Mapping[str, Any] | None = None,
         tell: Callable[[FeedType, Mapping[str, Any]], Awaitable[None]] | None = None,
+        tools: RunTools | None = None,
     ) -> None:
         self.context = context
         self.events = events
@@ -100,6 +112,8 @@ class AgentTurn:
         self._effects = effects
         self._compiled = compiled
         self._tell = tell
+        self._tools = tools
+        self._calls = 0
         self.head = None if head is None else MappingProxyType(head)
         self.position = None if position is None else MappingProxyType(position)
         self.next_head: Mapping[str, Any] | None = None
@@ -177,8 +191,35 @@ class AgentTurn:
         then this returns it at once. So what comes before it should do no harm when done twice.
         """
         if self._answered < len(self._asks):
+            if self._asks[self._answered].approval_id is not None:
+                raise AgentFailed("The agent asked for something else than in its earlier walk. Ask in one order.")
             return Answer(self.next_answer().answer or "")
         raise Suspended(question)
+
+    def tools(self) -> Any:
+        """The tools that the session permits right now, as ToolSpecs. Async agents await it."""
+        return self._its_tools.offered()
+
+    def call(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> Any:
+        """Have a tool called, and give its ToolResult. Async agents await it. See `call_with` for arguments in a dict."""
+        return self.call_with(tool, arguments, call_id=call_id)
+
+    def call_with(self, tool: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Any:
+        """Have a tool called: its arguments are validated, then the session, the policy and maybe a person are asked.
+
+        What is denied, and a tool that fails, is a result like any other. When the run comes by again, the kept
+        result is returned. `call_id` tells calls of one run apart; without one they are counted, so that an agent
+        that calls several at once gives each its own.
+        """
+        self._calls += 1
+        return self._its_tools.call(self, tool, arguments, call_id or f"call-{self._calls:03d}")
+
+    def approval(self, key: str) -> Ask | None:
+        """What was decided about the approval of this key in an earlier walk through the agent."""
+        for place in range(self._answered, len(self._asks)):
+            if self._asks[place].approval_key == key:
+                return self.next_answer() if place == self._answered else self._asks[place]
+        return next((ask for ask in self._asks[: self._answered] if ask.approval_key == key), None)
 
     def next_answer(self) -> Ask:
         """The question that comes next and was answered in an earlier walk through the agent."""
@@ -201,6 +242,11 @@ class AgentTurn:
         return self._its_effects.key_of(key)
 
     @property
+    def _its_tools(self) -> RunTools:
+        assert self._tools is not None, "a turn that is handed off has its tools"
+        return self._tools
+
+    @property
     def _its_effects(self) -> Effects:
         assert self._effects is not None, "a turn that is handed off has a ledger of effects"
         return self._effects
@@ -210,7 +256,8 @@ class AgentTurn:
 class AgentPolicy:
     """How an agent wants to be used: `allows` says which ways of double texting it can bear.
 
-    `pack` is what a session with this agent is pinned to when nothing else is asked for.
+    `pack` is what a session with this agent is pinned to when nothing else is asked for. `tools` are patterns of the
+    tools that it has; None is every one that the session permits.
     """
 
     double_text: DoubleText = DoubleText.ENQUEUE
@@ -219,6 +266,7 @@ class AgentPolicy:
     run_seconds: float | None = None
     pack: str | None = None
     safety_mode: SafetyMode | None = None
+    tools: tuple[str, ...] | None = None
     critic: "Critic | None" = None
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from turnkeeper.model.approval import Approval, Decision
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.dialogue import Dialogue
@@ -63,7 +64,8 @@ class Intake:
 
     `run` is as it would be queued; the store fills in its numbers, and the session's agent where `agent` is None.
     With `new_session` the session is created in the same write. `long_runs` is how many long runs
-    the tenant may have; 0 is no limit.
+    the tenant may have; 0 is no limit. An answer that is a `decision` decides the approval that its run waits for in
+    the same write; to such a run nothing else is an answer.
     """
 
     run: Run
@@ -79,6 +81,7 @@ class Intake:
     request: RequestKey | None = None
     answers: RunId | None = None
     answer_text: str = ""
+    decision: Decision | None = None
     long_runs: int = 0
 
 
@@ -157,7 +160,8 @@ class RunStore(Protocol):
         """One durable write: audit, request key, the queued Run, `run.accepted`, activity, and the lease if free.
 
         Raises SessionNotFound, SessionClosed, SessionExpired, SessionBusy, QueueFull, DuplicateRequest,
-        TooManyLongRuns, RunNotWaiting or AnswerNotAccepted, and then has written nothing.
+        TooManyLongRuns, RunNotWaiting, AnswerNotAccepted, ApprovalOpen or ApprovalDecided, and then has written
+        nothing.
         """
 
     async def request(self, tenant: TenantId, user: UserId, key: str) -> bytes | None:
@@ -207,8 +211,12 @@ class RunStore(Protocol):
         at: datetime,
         wait_until: datetime,
         deliveries: Sequence[Delivery] = (),
+        approval: Approval | None = None,
     ) -> Committed:
-        """Leave the run waiting for a person, and give the lease back. `deliveries` carry its question out."""
+        """Leave the run waiting for a person, and give the lease back. `deliveries` carry its question out.
+
+        An `approval` that it waits for is kept and told of in the same write.
+        """
 
     async def reset(self, lease: Lease, wish: ResetWish) -> Epoch:
         """Open a new epoch and cancel the waiting runs of the session; the lease stays. Raises SessionMoved."""

@@ -3,21 +3,26 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.ports.approvals import ApprovalStore
 from turnkeeper.ports.artifacts import ArtifactStore
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.bindings import BindingStore
 from turnkeeper.ports.buckets import BucketStore
 from turnkeeper.ports.checkpoints import CheckpointStore
+from turnkeeper.ports.contexts import ContextStore, LayoutStore
+from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.ports.effects import EffectLedger
 from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
+from turnkeeper.ports.layers import LayerStore
 from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.outbox import OutboxStore
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.ports.units import UnitStore
+from turnkeeper.ports.users import UserStore
 
 
 class Database(Protocol):
@@ -47,6 +52,7 @@ class Store:
     database: Database
     sessions: SessionStore
     runs: RunStore
+    approvals: ApprovalStore
     checkpoints: CheckpointStore
     effects: EffectLedger
     feed: FeedStore
@@ -61,3 +67,8 @@ class Store:
     artifacts: ArtifactStore
     bindings: BindingStore
     outbox: OutboxStore
+    layers: LayerStore
+    users: UserStore
+    definitions: DefinitionStore
+    contexts: ContextStore
+    layouts: LayoutStore

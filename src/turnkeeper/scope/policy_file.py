@@ -7,13 +7,16 @@ from typing import Any
 
 from turnkeeper.model.band import BANDS, Band
 from turnkeeper.model.budget import Resource
+from turnkeeper.model.gate import GateKind, GateRule, TimeoutAction
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.pack import Classification
 from turnkeeper.model.policy import Ceilings, Policy, Rate
+from turnkeeper.model.principal import Role
 from turnkeeper.model.safety import SafetyMode
 
 _CEILINGS = {"safety_mode", "grants", "budget"}
-_TENANT = _CEILINGS | {"rate", "channels"}
+_TENANT = _CEILINGS | {"rate", "channels", "gates"}
+_GATE = {"action", "gate", "required_role", "on_timeout", "hours"}
 _HOUSE = _TENANT | {"tenants", "bands"}
 
 
@@ -57,6 +60,8 @@ def policy_of(document: Mapping[str, Any], *, rate: Rate) -> Policy:
             name: found for name, each in tenants.items() if (found := _rate(each, f"tenants.{name}")) is not None
         },
         bands={**BANDS, **_bands(document)},
+        gates=_gates(document, ""),
+        tenant_gates={name: gates for name, each in tenants.items() if (gates := _gates(each, f"tenants.{name}"))},
     )
 
 
@@ -107,6 +112,32 @@ def _rate(table: Mapping[str, Any], place: str) -> Rate | None:
         return Rate(per_second=float(said["per_second"]), burst=int(said["burst"]))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{where} says per_second and burst, two numbers above 0") from error
+
+
+def _gates(table: Mapping[str, Any], place: str) -> tuple[GateRule, ...]:
+    """What needs a person: `[[gates]]` with an action, a gate, and who decides until when."""
+    said, where = table.get("gates", []), _in(place, "gates")
+    if not isinstance(said, list):
+        raise ValueError(f"{where} is a list of tables, [[{where}]]")
+    return tuple(_gate(_table(each, f"{where}[{no}]"), f"{where}[{no}]") for no, each in enumerate(said))
+
+
+def _gate(said: Mapping[str, Any], where: str) -> GateRule:
+    _only(said, _GATE, where)
+    plain = GateRule(action="*", kind=GateKind.APPROVE)
+    action, hours = said.get("action"), said.get("hours", plain.timeout_hours)
+    if not isinstance(action, str) or isinstance(hours, bool) or not isinstance(hours, int | float):
+        raise ValueError(f"{where} says an action, such as connector.*.write, and hours as a number")
+    try:
+        return GateRule(
+            action=action,
+            kind=GateKind(said.get("gate", plain.kind)),
+            required_role=Role(said.get("required_role", plain.required_role)),
+            timeout_action=TimeoutAction(said.get("on_timeout", plain.timeout_action)),
+            timeout_hours=hours,
+        )
+    except ValueError as error:
+        raise ValueError(f"{where} is not valid: {error}") from error
 
 
 def _bands(document: Mapping[str, Any]) -> dict[Classification, Band]:

@@ -10,6 +10,7 @@ from typing import Any
 from turnkeeper.errors import AgentFailed, AgentNotFound, AnswerRejected, StateTooLarge
 from turnkeeper.ledger.effects import RunEffects
 from turnkeeper.ledger.output import Output, OutputRules
+from turnkeeper.model.approval import ApprovalWish
 from turnkeeper.model.budget import Resource
 from turnkeeper.model.checkpoint import Ask, Checkpoint
 from turnkeeper.model.feed import FeedType
@@ -26,6 +27,7 @@ from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.effects import EffectLedger, Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.telemetry import Telemetry
+from turnkeeper.scope.calling import CalledTools, RunOfTools, ToolDesk
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.judging import Judging
 from turnkeeper.steps.receive import json_size
@@ -34,11 +36,11 @@ _SPENT_BY = {Judgement.RETRY: Resource.RETRIES, Judgement.REPLAN: Resource.REPLA
 
 
 class RunSuspended(Exception):
-    """The agent asked something that has no answer yet."""
+    """The agent asked something that has no answer yet, or needs an approval that nobody has decided."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, wish: ApprovalWish | None = None) -> None:
         super().__init__("the run waits for an answer")
-        self.checkpoint = checkpoint
+        self.checkpoint, self.wish = checkpoint, wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ class HandOff:
     rules: OutputRules
     state_bytes: int
     critic_retries: int
+    desk: ToolDesk | None = None
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         if draft.answer is not None:
@@ -73,9 +76,16 @@ class HandOff:
                 await output.add(f"\n\n{draft.afterword}")
         except Suspended as asked:
             _check_piece(asked.question)
-            ask = Ask(said=await output.finished(), question=asked.question, kind=asked.kind)
+            wish = asked.wish
+            ask = Ask(
+                said=await output.finished(),
+                question=asked.question,
+                kind=asked.kind,
+                approval_id=wish.id if wish else None,
+                approval_key=wish.key if wish else None,
+            )
             position = None if asked.position is None else self._checked(asked.position)
-            raise RunSuspended(judging.checkpoint((*draft.asks, ask), position=position)) from None
+            raise RunSuspended(judging.checkpoint((*draft.asks, ask), position=position), wish) from None
         finally:
             await output.stop()
         text = await output.finished()
@@ -150,11 +160,23 @@ class HandOff:
             head=draft.opened.session.agent_head,
             position=draft.resumed.position if draft.resumed else None,
             tell=partial(self._tell, draft.lease),
+            tools=None if self.desk is None else CalledTools(self.desk, self._calling(draft, effects)),
         )
 
     async def _tell(self, lease: Lease, type: FeedType, said: Mapping[str, Any]) -> None:
         await self.feed.append(lease, type, said, at=self.clock.now())
         self.wakes.tell(lease.tenant, lease.subject)
+
+    def _calling(self, draft: TurnDraft, effects: Effects) -> RunOfTools:
+        agent = self.agents.get(draft.run.agent)
+        return RunOfTools(
+            run=draft.run,
+            lease=draft.lease,
+            session=draft.opened.session,
+            context=draft.materialized,
+            effects=effects,
+            own_tools=agent.policy.tools if agent else (),
+        )
 
     async def _tell_of_warnings(self, draft: TurnDraft) -> None:
         """What was odd about the input is told once, before the agent begins."""
@@ -178,9 +200,7 @@ class HandOff:
         """The state as it is kept: plain JSON, whatever kind of text or number the agent put there."""
         size = json_size(state)
         if size is None:
-            raise AgentFailed(
-                "The agent keeps something in its state or head that is not JSON. Keep plain values there."
-            )
+            raise AgentFailed("The agent put something into its state or its head that is not JSON. Use plain values.")
         if size > self.state_bytes:
             raise StateTooLarge(size, self.state_bytes)
         plain: dict[str, Any] = json.loads(json.dumps(state)) if state else {}

@@ -1,5 +1,6 @@
 """Rows of the ledger of effects to what they mean and back, the same for every backend."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -37,3 +38,12 @@ def effect_of(row: rows.Row) -> Effect:
 def may_begin(known: Effect, *, repeatable: bool) -> bool:
     """Whether an effect that is not done may be tried: it failed, or doing it twice does no harm."""
     return repeatable or known.status is EffectStatus.FAILED
+
+
+def told_of(effect: Effect, about: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the feed says of it; of the result of a tool how it came out, never what it gave."""
+    said: dict[str, Any] = {"key": effect.key, "status": effect.status, "attempt": effect.attempts, **(about or {})}
+    if about is not None and isinstance(effect.result, Mapping):
+        said |= {name: effect.result[name] for name in ("code", "took_ms") if effect.result.get(name)}
+        said["outcome"] = effect.result.get("status")
+    return said

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnkeeper.errors import AnswerNotAccepted, SessionBusy, SessionClosed, SessionExpired
+from turnkeeper.errors import AnswerNotAccepted, ApprovalOpen, SessionBusy, SessionClosed, SessionExpired
 from turnkeeper.model.checkpoint import AskKind, Checkpoint
 from turnkeeper.model.ids import AgentId, SessionId, sortable_id
 from turnkeeper.model.run import Run
@@ -34,6 +34,11 @@ def refuse_if_over(session_id: SessionId, session: Row, now: datetime) -> None:
 
 def refuse_approval_from_elsewhere(run: Run, asked: Checkpoint, intake: Intake) -> None:
     is_approval = asked.open_ask is not None and asked.open_ask.kind is AskKind.APPROVAL
+    approval_id = asked.open_ask.approval_id if asked.open_ask else None
+    if approval_id is not None:
+        if intake.decision is None or intake.decision.approval_id != approval_id:
+            raise ApprovalOpen(run.id, approval_id)
+        return
     if is_approval and not run.takes_approval_through(intake.run.input.channel):
         raise AnswerNotAccepted(run.id, intake.run.input.channel)
 

@@ -25,6 +25,7 @@ from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
+from turnkeeper.stores.postgres.approvals import decide_in
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.held import in_micros, kept_checkpoint_in, locked_lease, run_in, take_lease
@@ -205,6 +206,9 @@ class PostgresAccepting:
             raise RunNotWaiting(run_id, run.status)
         asked, at = await self._open_checkpoint(tx, run), intake.run.accepted_at
         refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
+        if intake.decision is not None:
+            await decide_in(tx, run.tenant, intake.decision)
+            _, _, lease = await self._room_for(tx, intake)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
         run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)

@@ -1,6 +1,6 @@
 """What runs did to the world, in a PostgreSQL database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import RunId, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.stores import rows
-from turnkeeper.stores.effects import effect_of, effect_params, finished_params, may_begin
+from turnkeeper.stores.effects import effect_of, effect_params, finished_params, may_begin, told_of
 from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
 
 
@@ -18,10 +18,27 @@ class PostgresEffects:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def begin(self, lease: Lease, first_run: RunId, key: str, *, at: datetime, repeatable: bool) -> Effect:
-        return await self._database.finish(self._begin(lease, first_run, key, at, repeatable))
+    async def begin(
+        self,
+        lease: Lease,
+        first_run: RunId,
+        key: str,
+        *,
+        at: datetime,
+        repeatable: bool,
+        about: Mapping[str, Any] | None = None,
+    ) -> Effect:
+        return await self._database.finish(self._begin(lease, first_run, key, at, repeatable, about))
 
-    async def _begin(self, lease: Lease, first_run: RunId, key: str, at: datetime, repeatable: bool) -> Effect:
+    async def _begin(
+        self,
+        lease: Lease,
+        first_run: RunId,
+        key: str,
+        at: datetime,
+        repeatable: bool,
+        about: Mapping[str, Any] | None,
+    ) -> Effect:
         place = effect_params(lease, first_run, key, at)
         async with self._database.transaction("begin_effect") as tx:
             found = await tx.one(sql.get_effect, place)
@@ -37,7 +54,7 @@ class PostgresEffects:
                 await tx.run(sql.end_effect, finished_params(place, EffectStatus.UNKNOWN))
                 type = FeedType.TOOL_FINISHED
             effect = effect_of((await tx.run(sql.get_effect, place))[0])
-            await self._tell(tx, lease, no, type, effect, at)
+            await self._tell(tx, lease, no, type, effect, at, about)
             return effect
 
     async def finish(
@@ -50,16 +67,17 @@ class PostgresEffects:
         status: EffectStatus,
         result: Any = None,
         result_lost: bool = False,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
         place = finished_params(effect_params(lease, first_run, key, at), status, result, result_lost=result_lost)
-        await self._database.finish(self._finish(lease, place, at))
+        await self._database.finish(self._finish(lease, place, at, about))
 
-    async def _finish(self, lease: Lease, place: rows.Params, at: datetime) -> None:
+    async def _finish(self, lease: Lease, place: rows.Params, at: datetime, about: Mapping[str, Any] | None) -> None:
         async with self._database.transaction("finish_effect") as tx:
             no = await self._hold(tx, lease)
             await tx.run(sql.end_effect, place)
             effect = effect_of((await tx.run(sql.get_effect, place))[0])
-            await self._tell(tx, lease, no, FeedType.TOOL_FINISHED, effect, at)
+            await self._tell(tx, lease, no, FeedType.TOOL_FINISHED, effect, at, about)
 
     async def list(self, tenant: TenantId, first_run: RunId) -> Sequence[Effect]:
         place = {"tenant": tenant, "run_id": first_run}
@@ -72,6 +90,15 @@ class PostgresEffects:
         no: int = held["last_feed_no"]
         return no
 
-    async def _tell(self, tx: Tx, lease: Lease, no: int, type: FeedType, effect: Effect, at: datetime) -> None:
-        said = {"key": effect.key, "status": effect.status, "attempt": effect.attempts}
+    async def _tell(
+        self,
+        tx: Tx,
+        lease: Lease,
+        no: int,
+        type: FeedType,
+        effect: Effect,
+        at: datetime,
+        about: Mapping[str, Any] | None,
+    ) -> None:
+        said = told_of(effect, about)
         await tx.run(sql.append_feed, rows.feed_params(lease.tenant, lease.subject, no, type, lease.run_id, at, said))

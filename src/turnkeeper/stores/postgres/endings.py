@@ -42,6 +42,7 @@ async def end_unheld_run(
     explanation = explanation or await explain_run(tx, run, status, at, error)
     await tx.run(sql.end_run, rows.ended_params(run, status, at, error, by))
     await tx.run(sql.append_explanation, rows.explanation_params(run.tenant, explanation))
+    await cancel_approvals(tx, run.tenant, run.id, at)
     data = ({"error": error} if error else {}) | await drop_deltas(tx, run)
     await append_feed(tx, run.tenant, run.subject, status.feed_type, run.id, at, data)
 
@@ -55,6 +56,11 @@ async def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: 
 async def cancel_waiting_runs(tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
     for row in await tx.run(sql.waiting_runs, {"tenant": tenant, "subject": subject}):
         await end_unheld_run(tx, rows.run_of(row), RunStatus.CANCELLED, at)
+
+
+async def cancel_approvals(tx: Tx, tenant: TenantId, run_id: RunId, at: datetime) -> None:
+    """A run that does not wait any more asks for nothing."""
+    await tx.run(sql.cancel_approvals, {"tenant": tenant, "run_id": run_id, "now": rows.micros(at)})
 
 
 async def drop_deltas(tx: Tx, run: Run) -> dict[str, Any]:

@@ -293,10 +293,16 @@ SELECT s.*,
 SELECT * FROM sessions WHERE tenant = :tenant AND id = :session_id;
 
 -- name: list_sessions
-SELECT * FROM sessions WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+SELECT * FROM sessions
+ WHERE tenant = :tenant AND id < :before AND (:status::text IS NULL OR status = :status)
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+ ORDER BY id DESC LIMIT :limit;
 
 -- name: list_sessions_of_owner
-SELECT * FROM sessions WHERE tenant = :tenant AND owner = :owner AND id < :before ORDER BY id DESC LIMIT :limit;
+SELECT * FROM sessions
+ WHERE tenant = :tenant AND owner = :owner AND id < :before AND (:status::text IS NULL OR status = :status)
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+ ORDER BY id DESC LIMIT :limit;
 
 -- name: messages_after
 SELECT * FROM messages
@@ -308,7 +314,7 @@ UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
        mounts = :mounts, packs = :packs, classification = :classification,
        expires_by = :expires_by, last_active_at = :last_active_at, closed_at = :closed_at, closed_reason = :closed_reason,
-       module = :module, project_id = :project_id, objective_id = :objective_id, objective = :objective,
+       pause_reason = :pause_reason, module = :module, project_id = :project_id, objective_id = :objective_id, objective = :objective,
        policy = :policy, model_profile = :model_profile, backend = :backend, context_sha256 = :context_hash,
        removed = :removed, version = version + 1
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
@@ -857,27 +863,6 @@ ON CONFLICT (tenant, pack_id, key) DO UPDATE
 -- name: drop_pack_override
 DELETE FROM pack_overrides WHERE tenant = :tenant AND pack_id = :pack_id AND key = :key RETURNING key;
 
--- name: insert_blob
--- The tenant may have this content already.
-INSERT INTO blobs (tenant, sha256, size, content) VALUES (:tenant, :hash, :size, :hash)
-ON CONFLICT DO NOTHING;
-
--- name: insert_piece
-INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :hash, 0, :hash, :data)
-ON CONFLICT DO NOTHING;
-
--- name: get_blob
-SELECT p.data FROM blobs b JOIN blob_pieces p ON p.tenant = b.tenant AND p.content = b.content
- WHERE b.tenant = :tenant AND b.sha256 = :hash ORDER BY p.no;
-
--- name: insert_artifact
-INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)
-VALUES (:tenant, :id, :hash, :media_type, :name, :size, :created_by, :created_at)
-ON CONFLICT (tenant, id) DO NOTHING;
-
--- name: get_artifact
-SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
-
 -- name: insert_binding
 INSERT INTO bindings (tenant, id, channel, data, created_by, created_at, updated_at)
 VALUES (:tenant, :id, :channel, :data, :created_by, :created_at, :updated_at);
@@ -1043,3 +1028,450 @@ SELECT tokens, filled_at, (extract(epoch FROM clock_timestamp()) * 1000000)::big
 
 -- name: put_bucket
 UPDATE buckets SET tokens = :tokens, filled_at = :filled_at WHERE tenant = :tenant AND name = :name;
+
+-- name: insert_layer
+-- Gives no row when there is one of this id already.
+INSERT INTO layers (tenant, level, id, project_id, name, status, revision, data, created_by, created_at, updated_at)
+VALUES (:tenant, :level, :id, :project_id, :name, :status, :revision, :data, :created_by, :created_at, :updated_at)
+ON CONFLICT (tenant, level, id) DO NOTHING
+RETURNING id;
+
+-- name: get_layer
+SELECT * FROM layers WHERE tenant = :tenant AND level = :level AND id = :id;
+
+-- name: layers_above
+-- The tenant, the project and the objective of a session, as far as they are there.
+SELECT * FROM layers
+ WHERE tenant = :tenant
+   AND (level = 'tenant' AND id = :tenant OR level = 'project' AND id = :project_id
+        OR level = 'objective' AND id = :objective_id);
+
+-- name: list_layers
+SELECT * FROM layers
+ WHERE tenant = :tenant AND level = :level AND id < :before AND (:project_id::text IS NULL OR project_id = :project_id)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: list_tenants
+-- For the operator: the layers of all tenants.
+SELECT * FROM layers WHERE tenant > :after AND level = 'tenant' ORDER BY tenant LIMIT :limit;
+
+-- name: change_layer
+-- Changes no row when it has another revision by now.
+UPDATE layers SET name = :name, status = :status, data = :data, updated_at = :updated_at, revision = revision + 1
+ WHERE tenant = :tenant AND level = :level AND id = :id AND revision = :revision
+RETURNING revision;
+
+-- name: insert_user
+INSERT INTO users (tenant, id, name, role, status, version, created_by, created_at, updated_at)
+VALUES (:tenant, :id, :name, :role, :status, :version, :created_by, :created_at, :updated_at)
+ON CONFLICT (tenant, id) DO NOTHING
+RETURNING id;
+
+-- name: get_user
+SELECT * FROM users WHERE tenant = :tenant AND id = :id;
+
+-- name: list_users
+SELECT * FROM users WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: acting_owners
+-- Whoever takes an owner away is alone with them until it has.
+SELECT id FROM users WHERE tenant = :tenant AND role = 'owner' AND status = 'active' FOR UPDATE;
+
+-- name: change_user
+UPDATE users SET name = :name, role = :role, status = :status, updated_at = :updated_at, version = version + 1
+ WHERE tenant = :tenant AND id = :id AND version = :version
+RETURNING version;
+
+-- name: put_agent_definition
+-- Changes no row when it has another version by now.
+INSERT INTO agent_definitions (tenant, id, version, data, created_by, created_at, updated_at)
+VALUES (:tenant, :id, 1, :data, :created_by, :created_at, :updated_at)
+ON CONFLICT (tenant, id) DO UPDATE
+   SET data = excluded.data, updated_at = excluded.updated_at, version = agent_definitions.version + 1
+ WHERE :version::bigint IS NULL OR agent_definitions.version = :version
+RETURNING *;
+
+-- name: get_agent_definition
+SELECT * FROM agent_definitions WHERE tenant = :tenant AND id = :id;
+
+-- name: list_agent_definitions
+SELECT * FROM agent_definitions WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: remove_agent_definition
+DELETE FROM agent_definitions WHERE tenant = :tenant AND id = :id RETURNING id;
+
+-- name: put_model_profile
+INSERT INTO model_profiles (tenant, id, version, data, created_by, created_at, updated_at)
+VALUES (:tenant, :id, 1, :data, :created_by, :created_at, :updated_at)
+ON CONFLICT (tenant, id) DO UPDATE
+   SET data = excluded.data, updated_at = excluded.updated_at, version = model_profiles.version + 1
+ WHERE :version::bigint IS NULL OR model_profiles.version = :version
+RETURNING *;
+
+-- name: get_model_profile
+SELECT * FROM model_profiles WHERE tenant = :tenant AND id = :id;
+
+-- name: list_model_profiles
+SELECT * FROM model_profiles WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: remove_model_profile
+DELETE FROM model_profiles WHERE tenant = :tenant AND id = :id RETURNING id;
+
+-- name: keep_context
+INSERT INTO contexts (tenant, sha256, data, created_at) VALUES (:tenant, :hash, :data, :created_at)
+ON CONFLICT (tenant, sha256) DO NOTHING;
+
+-- name: get_context
+SELECT data FROM contexts WHERE tenant = :tenant AND sha256 = :hash;
+
+-- name: put_layout
+INSERT INTO layouts (tenant, session_id, data, saved_at) VALUES (:tenant, :session_id, :data, :saved_at)
+ON CONFLICT (tenant, session_id) DO UPDATE SET data = excluded.data, saved_at = excluded.saved_at;
+
+-- name: get_layout
+SELECT data FROM layouts WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: drop_layout
+DELETE FROM layouts WHERE tenant = :tenant AND session_id = :session_id RETURNING session_id;
+
+-- name: claim_current
+-- So that there is a row to hold on to, whoever comes first.
+INSERT INTO current_sessions (tenant, owner, module, project_id, session_id)
+VALUES (:tenant, :owner, :module, :project_id, '')
+ON CONFLICT (tenant, owner, module, project_id) DO NOTHING;
+
+-- name: read_current
+SELECT session_id FROM current_sessions
+ WHERE tenant = :tenant AND owner = :owner AND module = :module AND project_id = :project_id FOR UPDATE;
+
+-- name: put_current
+UPDATE current_sessions SET session_id = :session_id
+ WHERE tenant = :tenant AND owner = :owner AND module = :module AND project_id = :project_id;
+
+-- name: start_run_count
+INSERT INTO run_counts (tenant, month, runs) VALUES (:tenant, :month, 0) ON CONFLICT (tenant, month) DO NOTHING;
+
+-- name: count_run
+-- Changes no row when the quota is used up.
+UPDATE run_counts SET runs = runs + 1 WHERE tenant = :tenant AND month = :month AND runs < :most RETURNING runs;
+
+-- name: read_run_count
+SELECT runs FROM run_counts WHERE tenant = :tenant AND month = :month;
+
+-- name: living_sessions
+-- How many sessions of a tenant live; one whose time is over, but whom nobody has told so, does not.
+SELECT count(*) AS found FROM sessions
+ WHERE tenant = :tenant AND status IN ('active', 'paused')
+   AND last_active_at + idle_for_seconds * 1000000 > :now AND (expires_by IS NULL OR expires_by > :now);
+
+-- name: session_events
+SELECT * FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND type = 'session.changed' AND no > :after
+ ORDER BY no LIMIT :limit;
+
+-- name: first_run_after
+SELECT * FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND type = 'run.accepted' AND no > :after
+ ORDER BY no LIMIT 1;
+
+-- name: count_sessions
+SELECT count(*) AS found FROM sessions
+ WHERE tenant = :tenant AND (:owner::text IS NULL OR owner = :owner) AND (:status::text IS NULL OR status = :status)
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id);
+
+-- name: count_runs_of_session
+SELECT count(*) AS found FROM runs WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine';
+
+-- name: lock_sessions
+-- Whoever counts the living sessions of a tenant is alone with them until it has made its own.
+SELECT pg_advisory_xact_lock(25, hashtext(:tenant));
+
+-- name: insert_approval
+INSERT INTO approvals (tenant, id, run_id, session_id, action, gate, required_role, data, status, requested_at, due_at)
+VALUES (:tenant, :id, :run_id, :session_id, :action, :gate, :required_role, :data, :status, :requested_at, :due_at);
+
+-- name: get_approval
+SELECT * FROM approvals WHERE tenant = :tenant AND id = :id;
+
+-- name: list_approvals
+SELECT a.* FROM approvals a
+ WHERE a.tenant = :tenant AND a.id < :before
+   AND (:session_id::text IS NULL OR a.session_id = :session_id)
+   AND (:status::text IS NULL OR a.status = :status)
+   AND (:owner::text IS NULL
+        OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = a.tenant AND s.id = a.session_id AND s.owner = :owner))
+ ORDER BY a.id DESC LIMIT :limit;
+
+-- name: decide_approval
+UPDATE approvals SET status = :status, decided_at = :now, decided_by = :by, reason = :reason
+ WHERE tenant = :tenant AND id = :id AND status = 'pending';
+
+-- name: cancel_approvals
+UPDATE approvals SET status = 'cancelled', decided_at = :now
+ WHERE tenant = :tenant AND run_id = :run_id AND status = 'pending';
+
+-- name: escalate_approval
+-- Gives no row when it was decided or escalated meanwhile.
+UPDATE approvals SET required_role = :required_role, due_at = :due_at
+ WHERE tenant = :tenant AND id = :id AND status = 'pending' AND due_at = :from_due
+RETURNING id;
+
+-- name: due_approvals
+-- A walk over those of every tenant, page by page.
+SELECT * FROM approvals
+ WHERE status = 'pending' AND due_at <= :now AND (tenant, id) > (:tenant, :id)
+ ORDER BY tenant, id LIMIT :limit;
+
+-- Artifacts, manifests, pointers and outputs
+
+-- name: insert_blob
+-- No row comes back when the tenant has this content already.
+INSERT INTO blobs (tenant, sha256, size, content) VALUES (:tenant, :hash, :size, :content)
+ON CONFLICT DO NOTHING RETURNING sha256;
+
+-- name: hold_blob
+-- Content that is there stays there until the end of this transaction.
+SELECT * FROM blobs WHERE tenant = :tenant AND sha256 = :hash FOR SHARE;
+
+-- name: get_blob
+SELECT * FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
+
+-- name: insert_piece
+INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :content, :no, :hash, :data);
+
+-- name: pieces_of_blob
+SELECT no, sha256, octet_length(data) AS size FROM blob_pieces WHERE tenant = :tenant AND content = :content ORDER BY no;
+
+-- name: get_piece
+SELECT data FROM blob_pieces WHERE tenant = :tenant AND content = :content AND no = :no;
+
+-- name: hold_pieces
+-- What is held here is not swept away before it has its blob.
+SELECT no FROM blob_pieces WHERE tenant = :tenant AND content = :content FOR SHARE;
+
+-- name: drop_pieces
+DELETE FROM blob_pieces WHERE tenant = :tenant AND content = :content;
+
+-- name: insert_artifact
+INSERT INTO artifacts (tenant, id, sha256, media_type, name, size, created_by, created_at)
+VALUES (:tenant, :id, :hash, :media_type, :name, :size, :created_by, :created_at)
+ON CONFLICT (tenant, id) DO NOTHING;
+
+-- name: get_artifact
+SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
+
+-- name: artifacts_of_content
+SELECT * FROM artifacts WHERE tenant = :tenant AND sha256 = :hash ORDER BY created_at, id;
+
+-- name: content_in_a_manifest
+SELECT 1 AS found FROM manifest_entries WHERE tenant = :tenant AND sha256 = :hash LIMIT 1;
+
+-- name: hold_contents
+-- What is held here is not collected before its manifest is there.
+SELECT sha256, size FROM blobs WHERE tenant = :tenant AND sha256 = ANY(:hashes::text[]) ORDER BY sha256 FOR SHARE;
+
+-- name: contents_open_to
+-- What a user kept, and what is in a manifest already.
+SELECT sha256 FROM artifacts WHERE tenant = :tenant AND sha256 = ANY(:hashes::text[]) AND created_by = :user_id
+UNION
+SELECT sha256 FROM manifest_entries WHERE tenant = :tenant AND sha256 = ANY(:hashes::text[]);
+
+-- name: insert_manifest
+-- No row comes back when the same tree is there already.
+INSERT INTO manifests (tenant, sha256, parent_sha256, entry_count, total_size, metadata, message, created_by,
+                       created_at)
+VALUES (:tenant, :hash, :parent, :entry_count, :total_size, :metadata, :message, :created_by, :created_at)
+ON CONFLICT DO NOTHING RETURNING sha256;
+
+-- name: insert_manifest_entry
+INSERT INTO manifest_entries (tenant, manifest, no, path, sha256, metadata)
+VALUES (:tenant, :manifest, :no, :path, :hash, :metadata);
+
+-- name: get_manifest
+SELECT * FROM manifests WHERE tenant = :tenant AND sha256 = :hash;
+
+-- name: manifest_entries
+SELECT * FROM manifest_entries WHERE tenant = :tenant AND manifest = :hash AND no > :after ORDER BY no LIMIT :limit;
+
+-- name: manifest_entry
+SELECT * FROM manifest_entries WHERE tenant = :tenant AND manifest = :hash AND path = :path;
+
+-- name: manifest_history
+-- A parent is there before its child, so that the walk comes to an end.
+WITH RECURSIVE line AS (
+    SELECT m.*, 1 AS step FROM manifests m WHERE m.tenant = :tenant AND m.sha256 = :hash
+    UNION ALL
+    SELECT m.*, line.step + 1 FROM manifests m JOIN line ON m.tenant = line.tenant AND m.sha256 = line.parent_sha256
+     WHERE line.step < :limit
+)
+SELECT * FROM line ORDER BY step;
+
+-- name: insert_pointer
+INSERT INTO pointers (tenant, id, namespace, name, kind, manifest, description, metadata, moves, created_by,
+                      created_at, updated_at)
+VALUES (:tenant, :id, :namespace, :name, :kind, :manifest, :description, :metadata, :moves, :created_by,
+        :created_at, :updated_at);
+
+-- name: get_pointer
+SELECT * FROM pointers WHERE tenant = :tenant AND id = :id;
+
+-- name: hold_pointer
+-- Whoever holds it is alone with it until the end of its transaction.
+SELECT * FROM pointers WHERE tenant = :tenant AND id = :id AND deleted_at IS NULL FOR UPDATE;
+
+-- name: pointer_named
+SELECT * FROM pointers
+ WHERE tenant = :tenant AND namespace = :namespace AND name = :name AND deleted_at IS NULL;
+
+-- name: list_pointers
+SELECT * FROM pointers
+ WHERE tenant = :tenant AND id < :before AND deleted_at IS NULL
+   AND namespace = COALESCE(:namespace, namespace) AND kind = COALESCE(:kind, kind)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: move_pointer
+UPDATE pointers SET manifest = :manifest, moves = :moves, updated_at = :updated_at, deleted_at = :deleted_at
+ WHERE tenant = :tenant AND id = :id;
+
+-- name: append_move
+INSERT INTO pointer_moves (tenant, pointer_id, no, operation, old, new, reason, session_id, run_id, moved_by,
+                           moved_at)
+VALUES (:tenant, :pointer_id, :no, :operation, :old, :new, :reason, :session_id, :run_id, :moved_by, :moved_at);
+
+-- name: pointer_history
+SELECT * FROM pointer_moves
+ WHERE tenant = :tenant AND pointer_id = :pointer_id AND no < :before ORDER BY no DESC LIMIT :limit;
+
+-- name: insert_output
+INSERT INTO outputs (tenant, session_id, no, run_id, kind, ref, data, at)
+VALUES (:tenant, :session_id, :no, :run_id, :kind, :ref, :data, :now);
+
+-- name: known_output
+SELECT 1 AS found FROM outputs
+ WHERE tenant = :tenant AND session_id = :session_id AND ref = :ref AND kind = :kind LIMIT 1;
+
+-- name: list_outputs
+SELECT * FROM outputs
+ WHERE tenant = :tenant AND session_id = :session_id AND no > :after
+   AND kind = COALESCE(:kind, kind) AND (:run_id::text IS NULL OR run_id = :run_id)
+ ORDER BY no LIMIT :limit;
+
+-- name: count_outputs
+SELECT kind, COUNT(*) AS count FROM outputs WHERE tenant = :tenant AND session_id = :session_id GROUP BY kind;
+
+-- name: accounts_of_session
+SELECT account FROM runs
+ WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id > :after
+ ORDER BY id LIMIT :limit;
+
+-- name: storage_of_sessions
+-- What the messages of a session take, and the content that came out of it.
+SELECT s.id, s.classification,
+       (SELECT COALESCE(SUM(octet_length(m.content) + COALESCE(octet_length(m.event), 0)), 0) FROM messages m
+         WHERE m.tenant = s.tenant AND m.session_id = s.id) AS message_bytes,
+       (SELECT COALESCE(SUM((o.data::jsonb ->> 'size')::bigint), 0) FROM outputs o
+         WHERE o.tenant = s.tenant AND o.session_id = s.id AND o.kind = 'artifact') AS output_bytes
+  FROM sessions s WHERE s.tenant = :tenant AND s.id >= :first AND s.id > :after ORDER BY s.id LIMIT :limit;
+
+-- name: storage_totals
+SELECT (SELECT COUNT(*) FROM blobs WHERE tenant = :tenant) AS blobs,
+       (SELECT COALESCE(SUM(size), 0) FROM blobs WHERE tenant = :tenant) AS blob_bytes,
+       (SELECT COUNT(*) FROM artifacts WHERE tenant = :tenant) AS artifacts,
+       (SELECT COUNT(*) FROM manifests WHERE tenant = :tenant) AS manifests;
+
+-- What a session reaches through its pointers
+
+-- name: pointer_lives
+SELECT 1 AS found FROM pointers WHERE tenant = :tenant AND id = :id AND deleted_at IS NULL;
+
+-- name: manifest_in_reach
+-- Where one of these pointers stands or stood, what one is fixed to, or what came out of the session.
+SELECT 1 AS found FROM pointer_moves
+ WHERE tenant = :tenant AND new = :hash AND pointer_id = ANY(:followed::text[])
+UNION ALL
+SELECT 1 FROM outputs WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'manifest'
+LIMIT 1;
+
+-- name: content_in_reach
+-- In a manifest that is held, or brought out by the session itself.
+SELECT 1 AS found FROM outputs
+ WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'artifact'
+UNION ALL
+SELECT 1 FROM manifest_entries e
+ WHERE e.tenant = :tenant AND e.sha256 = :hash
+   AND (e.manifest = ANY(:fixed::text[])
+        OR EXISTS (SELECT 1 FROM pointer_moves p
+                    WHERE p.tenant = :tenant AND p.new = e.manifest AND p.pointer_id = ANY(:followed::text[]))
+        OR EXISTS (SELECT 1 FROM outputs o
+                    WHERE o.tenant = :tenant AND o.ref = e.manifest AND o.session_id = :session_id
+                      AND o.kind = 'manifest'))
+LIMIT 1;
+
+-- What nobody refers to
+
+-- name: open_collection
+-- For this transaction alone; touches no row of a tenant.
+SELECT set_config('turnkeeper.door', 'collection', true);
+
+
+-- name: tenants_with_content
+SELECT tenant FROM blobs UNION SELECT tenant FROM blob_pieces ORDER BY tenant;
+
+-- name: loose_blobs
+-- Content that is in no manifest and no output, and was last kept before a moment.
+SELECT b.* FROM blobs b
+ WHERE b.tenant = :tenant AND b.sha256 > :after
+   AND NOT EXISTS (SELECT 1 FROM manifest_entries e WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.tenant = b.tenant AND o.ref = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM artifacts a
+                    WHERE a.tenant = b.tenant AND a.sha256 = b.sha256 AND a.created_at >= :before)
+ ORDER BY b.sha256 LIMIT :limit;
+
+-- name: is_loose
+SELECT 1 AS found FROM blobs b
+ WHERE b.tenant = :tenant AND b.sha256 = :hash
+   AND NOT EXISTS (SELECT 1 FROM manifest_entries e WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.tenant = b.tenant AND o.ref = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM artifacts a
+                    WHERE a.tenant = b.tenant AND a.sha256 = b.sha256 AND a.created_at >= :before);
+
+-- name: claim_blob
+-- Whoever wants to refer to it waits for the end of this transaction, and then finds it gone or still there.
+SELECT * FROM blobs WHERE tenant = :tenant AND sha256 = :hash AND content = :content FOR UPDATE;
+
+-- name: remove_artifacts
+DELETE FROM artifacts WHERE tenant = :tenant AND sha256 = :hash;
+
+-- name: remove_blob
+DELETE FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
+
+-- name: messages_that_mention
+SELECT session_id, seq, event FROM messages
+ WHERE tenant = :tenant AND (session_id, seq) > (:session_id, :seq) ORDER BY session_id, seq LIMIT :limit;
+
+-- name: runs_that_mention
+-- What was sent and is no message, or none yet.
+SELECT id, input FROM runs WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: sessions_that_mention
+SELECT id, mounts, archive, removed FROM sessions
+ WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: contexts_that_mention
+SELECT sha256 AS id, data FROM contexts WHERE tenant = :tenant AND sha256 > :after ORDER BY sha256 LIMIT :limit;
+
+-- name: layers_that_mention
+SELECT data FROM layers WHERE tenant = :tenant;
+
+-- name: loose_uploads
+-- Uploads are named after the moment they began, so that old ones come first.
+SELECT p.content FROM blob_pieces p
+ WHERE p.tenant = :tenant AND p.no = 0 AND p.content >= 'upl_' AND p.content < :before
+   AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.tenant = p.tenant AND b.content = p.content)
+ LIMIT :limit;
+
+-- name: claim_pieces
+SELECT no FROM blob_pieces WHERE tenant = :tenant AND content = :content FOR UPDATE;
+
+-- name: known_uploads
+SELECT content FROM blobs WHERE tenant = :tenant AND content = ANY(:contents::text[]);

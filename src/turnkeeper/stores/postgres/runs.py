@@ -9,6 +9,7 @@ from turnkeeper.errors import (
     RunNotFound,
     SessionMoved,
 )
+from turnkeeper.model.approval import Approval
 from turnkeeper.model.audit import AuditEntry
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
@@ -36,6 +37,7 @@ from turnkeeper.ports.runs import (
     Work,
 )
 from turnkeeper.stores import rows
+from turnkeeper.stores.approvals import approval_params
 from turnkeeper.stores.explained import written
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.postgres.accepting import PostgresAccepting
@@ -260,8 +262,9 @@ class PostgresRuns:
         at: datetime,
         wait_until: datetime,
         deliveries: Sequence[Delivery] = (),
+        approval: Approval | None = None,
     ) -> Committed:
-        return await self._database.finish(self._suspend(lease, checkpoint, at, wait_until, deliveries))
+        return await self._database.finish(self._suspend(lease, checkpoint, at, wait_until, deliveries, approval))
 
     async def _suspend(
         self,
@@ -270,6 +273,7 @@ class PostgresRuns:
         at: datetime,
         wait_until: datetime,
         deliveries: Sequence[Delivery],
+        approval: Approval | None,
     ) -> Committed:
         async with self._database.transaction("suspend") as tx:
             released = await self._release(tx, lease)
@@ -281,6 +285,10 @@ class PostgresRuns:
             no = released["last_feed_no"]
             told = rows.feed_params(lease.tenant, lease.subject, no, FeedType.RUN_WAITING, lease.run_id, at, said)
             await tx.run(sql.append_feed, told)
+            if approval is not None:
+                await tx.run(sql.insert_approval, approval_params(approval))
+                said = approval.told
+                await append_feed(tx, run.tenant, run.subject, FeedType.APPROVAL_REQUESTED, run.id, at, said)
             await _insert_deliveries(tx, deliveries)
             return rows.committed(released)
 

@@ -2,16 +2,20 @@
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.postgres.approvals import PostgresApprovals
 from turnkeeper.stores.postgres.artifacts import PostgresArtifacts
 from turnkeeper.stores.postgres.audit import PostgresAudit
 from turnkeeper.stores.postgres.bases import PostgresBases
 from turnkeeper.stores.postgres.bindings import PostgresBindings
 from turnkeeper.stores.postgres.buckets import PostgresBuckets
 from turnkeeper.stores.postgres.checkpoints import PostgresCheckpoints
+from turnkeeper.stores.postgres.contexts import PostgresContexts, PostgresLayouts
 from turnkeeper.stores.postgres.database import PostgresDatabase
+from turnkeeper.stores.postgres.definitions import PostgresDefinitions
 from turnkeeper.stores.postgres.effects import PostgresEffects
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
+from turnkeeper.stores.postgres.layers import PostgresLayers, PostgresUsers
 from turnkeeper.stores.postgres.nodes import PostgresNodes
 from turnkeeper.stores.postgres.outbox import PostgresOutbox
 from turnkeeper.stores.postgres.packs import PostgresPacks
@@ -28,6 +32,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         database=database,
         sessions=PostgresSessions(database, audit),
         runs=PostgresRuns(database, audit),
+        approvals=PostgresApprovals(database, audit),
         checkpoints=PostgresCheckpoints(database),
         effects=PostgresEffects(database),
         feed=PostgresFeed(database),
@@ -42,4 +47,9 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         artifacts=PostgresArtifacts(database, audit),
         bindings=PostgresBindings(database, audit),
         outbox=PostgresOutbox(database, audit),
+        layers=PostgresLayers(database, audit),
+        users=PostgresUsers(database, audit),
+        definitions=PostgresDefinitions(database, audit),
+        contexts=PostgresContexts(database),
+        layouts=PostgresLayouts(database),
     )

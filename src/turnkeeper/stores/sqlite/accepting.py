@@ -22,6 +22,7 @@ from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
+from turnkeeper.stores.sqlite.approvals import decide_in
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.held import kept_checkpoint_in, lease_in, new_lease, run_in, taking_params
@@ -128,6 +129,9 @@ class SqliteAccepting:
             raise RunNotWaiting(run_id, run.status)
         asked, at = self._open_checkpoint(tx, run), intake.run.accepted_at
         refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
+        if intake.decision is not None:
+            decide_in(tx, run.tenant, intake.decision)
+            _, _, lease = self._room_for(tx, intake)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
         run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)

@@ -42,6 +42,7 @@ def end_unheld_run(
     explanation = explanation or explain_run(tx, run, status, at, error)
     tx.execute(sql.end_run, rows.ended_params(run, status, at, error, by))
     tx.execute(sql.append_explanation, rows.explanation_params(run.tenant, explanation))
+    cancel_approvals(tx, run.tenant, run.id, at)
     data = ({"error": error} if error else {}) | drop_deltas(tx, run)
     append_feed(tx, run.tenant, run.subject, status.feed_type, run.id, at, data)
 
@@ -55,6 +56,11 @@ def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunErr
 def cancel_waiting_runs(tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
     for row in tx.execute(sql.waiting_runs, {"tenant": tenant, "subject": subject}).fetchall():
         end_unheld_run(tx, rows.run_of(row), RunStatus.CANCELLED, at)
+
+
+def cancel_approvals(tx: Tx, tenant: TenantId, run_id: RunId, at: datetime) -> None:
+    """A run that does not wait any more asks for nothing."""
+    tx.execute(sql.cancel_approvals, {"tenant": tenant, "run_id": run_id, "now": rows.micros(at)})
 
 
 def drop_deltas(tx: Tx, run: Run) -> dict[str, Any]:

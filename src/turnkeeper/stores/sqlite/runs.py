@@ -12,6 +12,7 @@ from turnkeeper.errors import (
     RunNotFound,
     SessionMoved,
 )
+from turnkeeper.model.approval import Approval
 from turnkeeper.model.checkpoint import Checkpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.epoch import Epoch
@@ -38,6 +39,7 @@ from turnkeeper.ports.runs import (
     Work,
 )
 from turnkeeper.stores import rows
+from turnkeeper.stores.approvals import approval_params
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -263,10 +265,11 @@ class SqliteRuns:
         at: datetime,
         wait_until: datetime,
         deliveries: Sequence[Delivery] = (),
+        approval: Approval | None = None,
     ) -> Committed:
         letters = [delivery_params(delivery) for delivery in deliveries]
         return await self._database.write(
-            "suspend", lambda tx: self._suspend(tx, lease, checkpoint, at, wait_until, letters)
+            "suspend", lambda tx: self._suspend(tx, lease, checkpoint, at, wait_until, letters, approval)
         )
 
     def _suspend(
@@ -277,6 +280,7 @@ class SqliteRuns:
         at: datetime,
         wait_until: datetime,
         letters: Sequence[rows.Params],
+        approval: Approval | None,
     ) -> Committed:
         released = self._release(tx, lease)
         run = run_in(tx, lease.tenant, lease.run_id)
@@ -285,6 +289,9 @@ class SqliteRuns:
         tx.execute(sql.suspend_run, rows.run_params(replace(run, wait_until=wait_until)))
         said = {"question": checkpoint.asks[-1].shown} | self._deltas(tx, lease, released)
         self._say_end(tx, lease, released, FeedType.RUN_WAITING, at, said)
+        if approval is not None:
+            tx.execute(sql.insert_approval, approval_params(approval))
+            append_feed(tx, run.tenant, run.subject, FeedType.APPROVAL_REQUESTED, run.id, at, approval.told)
         if letters:
             tx.executemany(sql.insert_delivery, letters)
         return rows.committed(released)

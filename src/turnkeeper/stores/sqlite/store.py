@@ -4,16 +4,20 @@ from pathlib import Path
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.sqlite.approvals import SqliteApprovals
 from turnkeeper.stores.sqlite.artifacts import SqliteArtifacts
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.bases import SqliteBases
 from turnkeeper.stores.sqlite.bindings import SqliteBindings
 from turnkeeper.stores.sqlite.buckets import SqliteBuckets
 from turnkeeper.stores.sqlite.checkpoints import SqliteCheckpoints
+from turnkeeper.stores.sqlite.contexts import SqliteContexts, SqliteLayouts
 from turnkeeper.stores.sqlite.database import SqliteDatabase
+from turnkeeper.stores.sqlite.definitions import SqliteDefinitions
 from turnkeeper.stores.sqlite.effects import SqliteEffects
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
+from turnkeeper.stores.sqlite.layers import SqliteLayers, SqliteUsers
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
 from turnkeeper.stores.sqlite.outbox import SqliteOutbox
 from turnkeeper.stores.sqlite.packs import SqlitePacks
@@ -31,6 +35,7 @@ def sqlite_store(
         database=database,
         sessions=SqliteSessions(database, audit),
         runs=SqliteRuns(database, audit),
+        approvals=SqliteApprovals(database, audit),
         checkpoints=SqliteCheckpoints(database),
         effects=SqliteEffects(database),
         feed=SqliteFeed(database),
@@ -45,4 +50,9 @@ def sqlite_store(
         artifacts=SqliteArtifacts(database, audit),
         bindings=SqliteBindings(database, audit),
         outbox=SqliteOutbox(database, audit),
+        layers=SqliteLayers(database, audit),
+        users=SqliteUsers(database, audit),
+        definitions=SqliteDefinitions(database, audit),
+        contexts=SqliteContexts(database),
+        layouts=SqliteLayouts(database),
     )

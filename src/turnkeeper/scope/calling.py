@@ -1,0 +1,334 @@
+"""Calling the tools of a run: validate, scope, policy, approval, execute, record."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from turnkeeper.errors import ScopeDenied
+from turnkeeper.model.approval import Approval, ApprovalStatus, ApprovalWish
+from turnkeeper.model.checkpoint import AskKind
+from turnkeeper.model.feed import FeedType
+from turnkeeper.model.gate import GateKind, GateRule
+from turnkeeper.model.graph import NodeType
+from turnkeeper.model.ids import ApprovalId, RunId, SessionId, TenantId, UserId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.mount import Mount, MountKind, MountRef
+from turnkeeper.model.recall import FoundUnit
+from turnkeeper.model.run import Run
+from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.scope import SessionScope
+from turnkeeper.model.session import Custody, Session
+from turnkeeper.model.tool import MEANINGS, Denial, Resource, ResourceKind, ToolResult, ToolSpec, ToolStatus
+from turnkeeper.ports.agent import AgentTurn, Suspended
+from turnkeeper.ports.approvals import ApprovalStore
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.effects import Effects
+from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.scopes import Scopes
+from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.ports.tools import Tool, Tools
+from turnkeeper.scope.check import Answer, Gated, Refused, ScopeCheck, lacks
+
+SHOWN_CHARS = 2_000
+Search = Callable[[Mount, str, int], Awaitable[Sequence[FoundUnit]]]
+"""What a mounted knowledge base knows of some words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDesk:
+    """What every call of a tool needs of the world."""
+
+    tools: Tools
+    check: ScopeCheck
+    scopes: Scopes
+    sessions: SessionStore
+    approvals: ApprovalStore
+    feed: FeedStore
+    wakes: Wakes
+    clock: Clock
+    search: Search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOfTools:
+    """The run that calls: what is true of it does not come from any argument."""
+
+    run: Run
+    lease: Lease
+    session: Session
+    context: RunContext
+    effects: Effects
+    own_tools: tuple[str, ...] | None
+
+
+class CalledTools:
+    """The tools of one run. The session is looked at anew for every call: what was taken away is out of reach at once."""
+
+    def __init__(self, desk: ToolDesk, of: RunOfTools) -> None:
+        self._desk, self._of = desk, of
+        self._loop = asyncio.get_running_loop()
+
+    def offered(self) -> Any:
+        return self._wherever(self._offered())
+
+    def call(self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str) -> Any:
+        return self._wherever(self._called(turn, name, arguments, call_id))
+
+    def _wherever(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Async agents await it; those in threads are handed the result."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return work
+
+    async def _offered(self) -> tuple[ToolSpec, ...]:
+        scope = await self._scope()
+        offered = []
+        for tool in self._desk.tools.all():
+            answer = await self._answer(scope, tool)
+            if isinstance(answer, Refused) or lacks(scope, tool.needs):
+                continue
+            offered.append(replace(tool.spec, gate=GateKind.AUTO if answer.rule is None else answer.rule.kind))
+        return tuple(offered)
+
+    async def _called(self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str) -> ToolResult:
+        key = f"{name[:64]}#{call_id[:64]}:{_hash(arguments)[:16]}"
+        node = f"tool:{call_id}"
+        turn.notes.begin(node, NodeType.PLUGIN, name, input=arguments)
+        try:
+            result = await self._through_the_gate(turn, name, arguments, call_id, key)
+        except Suspended:
+            turn.notes.end(node, "waiting")
+            raise
+        except BaseException as error:
+            turn.notes.end(node, "failed", error=type(error).__name__)
+            raise
+        said = result.data if result.is_ok else None
+        turn.notes.end(node, result.status.value, output=said, error=result.code, metadata={"tool": name})
+        if result.status is ToolStatus.DENIED:
+            turn.notes.warn(f"denied.{result.code}", {"tool": name, "call_id": call_id})
+        return result
+
+    async def _through_the_gate(
+        self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str, key: str
+    ) -> ToolResult:
+        tool = self._desk.tools.get(name)
+        if tool is None:
+            return await self._refused(Refused(denial=Denial.TOOL_NOT_PERMITTED), name, call_id, key)
+        scope = await self._scope()
+        permitted = await self._answer(scope, tool)
+        if isinstance(permitted, Refused) and permitted.denial is Denial.TOOL_NOT_PERMITTED:
+            # Before its arguments are looked at: a tool that one may not use tells nothing about itself.
+            return await self._refused(permitted, name, call_id, key)
+        try:
+            given, resources = tool.read(arguments)
+        except (ValueError, msgspec.ValidationError) as error:
+            return await self._refused(Refused(denial=Denial.INVALID_ARGUMENTS), name, call_id, key, str(error))
+        answer = await self._answer(scope, tool, *resources)
+        if isinstance(answer, Refused):
+            return await self._refused(answer, name, call_id, key)
+        if isinstance(answer, Gated):
+            denied = await self._asked(turn, answer.rule, tool, arguments, resources, key)
+            if denied is not None:
+                return await self._refused(denied, name, call_id, key)
+        elif answer.rule is not None:
+            await self._tell(answer.rule, tool, arguments, resources, key)
+        call = Call(self, scope, call_id, self._of.effects.key_of(key))
+        return await self._recorded(tool, key, call_id, lambda: self._run(tool, call, given))
+
+    async def _answer(self, scope: SessionScope, tool: Tool, *resources: Resource) -> Answer:
+        return await self._desk.check(
+            scope,
+            tool.spec.action,
+            *resources,
+            tool=tool.spec,
+            own_tools=self._of.own_tools,
+            safety_mode=self._of.context.safety_mode,
+        )
+
+    async def _scope(self) -> SessionScope:
+        session = self._of.session
+        if self._of.run.custody is Custody.ENGINE:
+            session = await self._desk.sessions.get(session.tenant, session.id)
+        scope = await self._desk.scopes.of(session)
+        return replace(scope, is_suspended=True) if session.status.is_terminal else scope
+
+    async def _asked(
+        self,
+        turn: AgentTurn,
+        rule: GateRule,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        resources: Sequence[Resource],
+        key: str,
+    ) -> Refused | None:
+        """None when a person has approved. Raises Suspended while none has decided."""
+        if self._of.run.custody is Custody.CLIENT:
+            return Refused(denial=Denial.APPROVAL_REQUIRED)
+        answered = turn.approval(key)
+        if answered is None and await self._of.effects.is_done(key):
+            return None
+        if answered is None:
+            raise Suspended(_question(tool), AskKind.APPROVAL, wish=self._wish(rule, tool, arguments, resources, key))
+        if answered.answer == ApprovalStatus.APPROVED:
+            return None
+        return Refused(denial=Denial.APPROVAL_REQUIRED)
+
+    async def _tell(
+        self, rule: GateRule, tool: Tool, arguments: Mapping[str, Any], resources: Sequence[Resource], key: str
+    ) -> None:
+        """It goes on; a person is told of it, or asked to look at it."""
+        if self._of.run.custody is Custody.CLIENT or await self._of.effects.is_begun(key):
+            return
+        run, wish = self._of.run, self._wish(rule, tool, arguments, resources, key)
+        approval = Approval.wished(wish, run.tenant, run.id, run.session_id)
+        if rule.kind is GateKind.REVIEW:
+            await self._desk.approvals.request(self._of.lease, approval)
+        else:
+            await self._desk.feed.append(
+                self._of.lease, FeedType.APPROVAL_REQUESTED, approval.told, at=self._desk.clock.now()
+            )
+        self._wake()
+
+    def _wish(
+        self, rule: GateRule, tool: Tool, arguments: Mapping[str, Any], resources: Sequence[Resource], key: str
+    ) -> ApprovalWish:
+        shown = msgspec.json.encode(arguments, enc_hook=str).decode()[:SHOWN_CHARS]
+        return ApprovalWish(
+            id=ApprovalId(self._desk.clock.new_id("appr")),
+            key=key,
+            action=tool.spec.action,
+            rule=rule,
+            context={
+                "summary": _question(tool),
+                "tool": tool.spec.name,
+                "arguments": shown,
+                "resources": [{"kind": each.kind.value, "id": each.id} for each in resources],
+                "agent": self._of.run.agent,
+                "user": self._of.run.user,
+                "risk": tool.spec.safety_mode.value,
+            },
+            requested_at=self._desk.clock.now(),
+        )
+
+    async def _refused(self, refused: Refused, name: str, call_id: str, key: str, why: str | None = None) -> ToolResult:
+        """A result that the agent can read. What is not there and what is not mounted are told alike."""
+        message = MEANINGS[refused.denial] if why is None else f"{MEANINGS[refused.denial]} {why}"
+        result = _denied(call_id, name, refused.denial, message)
+        if not await self._of.effects.is_begun(key):
+            said = {"code": refused.denial.value, "tool": name[:64], "call_id": call_id[:64]}
+            if refused.resource is not None:
+                said["resource"] = refused.resource.kind.value
+            await self._desk.feed.append(self._of.lease, FeedType.SCOPE_DENIED, said, at=self._desk.clock.now())
+
+        async def give() -> Any:
+            return msgspec.to_builtins(result)
+
+        return await self._kept(key, give, call_id, name, repeatable=True)
+
+    async def _recorded(
+        self, tool: Tool, key: str, call_id: str, work: Callable[[], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        async def run() -> Any:
+            return msgspec.to_builtins(await work())
+
+        return await self._kept(key, run, call_id, tool.spec.name, repeatable=tool.spec.repeatable)
+
+    async def _kept(
+        self, key: str, work: Callable[[], Awaitable[Any]], call_id: str, name: str, *, repeatable: bool
+    ) -> ToolResult:
+        about = {"tool": name[:64], "call_id": call_id[:64]}
+        kept = await self._of.effects.once(key, work, repeatable=repeatable, about=about)
+        return msgspec.convert(kept, ToolResult)
+
+    async def _run(self, tool: Tool, call: "Call", given: Mapping[str, Any]) -> ToolResult:
+        began = time.perf_counter()
+        try:
+            data = await tool.run(call, given)
+        except ScopeDenied as denied:
+            return _denied(call.call_id, tool.spec.name, denied.denial, denied.detail)
+        except Exception as error:
+            # Its words may be a user's, or a secret: only its kind is told.
+            message = f"The tool failed with {type(error).__name__}."
+            return ToolResult(
+                call_id=call.call_id,
+                tool=tool.spec.name,
+                status=ToolStatus.FAILED,
+                code="tool_failed",
+                message=message,
+            )
+        took = int((time.perf_counter() - began) * 1000)
+        return ToolResult(call_id=call.call_id, tool=tool.spec.name, status=ToolStatus.OK, data=data, took_ms=took)
+
+    async def check_within(self, action: str, *resources: Resource) -> None:
+        """What a tool does through its call is checked like the call itself. Raises ScopeDenied."""
+        answer = await self._desk.check(await self._scope(), action, *resources)
+        if isinstance(answer, Refused):
+            raise ScopeDenied(answer.denial)
+        if isinstance(answer, Gated):
+            raise ScopeDenied(Denial.APPROVAL_REQUIRED)
+
+    async def search_within(self, knowledge_base: str, words: str, limit: int) -> Sequence[FoundUnit]:
+        scope = await self._scope()
+        mount = scope.mount(MountRef(kind=MountKind.KNOWLEDGE_BASE, id=knowledge_base))
+        await self.check_within("knowledge.search", Resource(kind=ResourceKind.KNOWLEDGE_BASE, id=knowledge_base))
+        assert mount is not None, "what may be searched is mounted"
+        return await self._desk.search(mount, words, limit)
+
+    @property
+    def run(self) -> Run:
+        return self._of.run
+
+    def _wake(self) -> None:
+        self._desk.wakes.tell(self._of.lease.tenant, self._of.lease.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A ToolCall: what a tool is handed of the run that calls it."""
+
+    _tools: CalledTools
+    scope: SessionScope
+    call_id: str
+    effect_key: str
+
+    @property
+    def tenant(self) -> TenantId:
+        return self._tools.run.tenant
+
+    @property
+    def session_id(self) -> SessionId:
+        return self._tools.run.session_id
+
+    @property
+    def run_id(self) -> RunId:
+        return self._tools.run.id
+
+    @property
+    def user(self) -> UserId:
+        return self._tools.run.user
+
+    async def check(self, action: str, *resources: Resource) -> None:
+        await self._tools.check_within(action, *resources)
+
+    async def search(self, knowledge_base: str, words: str, *, limit: int = 10) -> Sequence[FoundUnit]:
+        return await self._tools.search_within(knowledge_base, words, limit)
+
+
+def _question(tool: Tool) -> str:
+    return f"May the tool {tool.spec.name} be called? Its action is {tool.spec.action}."
+
+
+def _denied(call_id: str, name: str, denial: Denial, message: str) -> ToolResult:
+    return ToolResult(call_id=call_id, tool=name[:64], status=ToolStatus.DENIED, code=denial.value, message=message)
+
+
+def _hash(arguments: Mapping[str, Any]) -> str:
+    """Of what was given, so that another call under the same id is another one."""
+    return hashlib.sha256(msgspec.json.encode(arguments, order="deterministic", enc_hook=str)).hexdigest()
