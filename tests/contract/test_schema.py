@@ -50,6 +50,7 @@ ONLY_POSTGRES = {
     "lock_base",
     "lock_lease",
     "lock_long_runs",
+    "lock_sessions",
 }
 
 

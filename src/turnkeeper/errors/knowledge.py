@@ -84,10 +84,10 @@ class KnowledgeBaseFull(TurnkeeperError):
 class RevisionMoved(TurnkeeperError):
     code = "revision_moved"
     http_status = 412
-    title = "The knowledge base was changed in the meantime"
+    title = "It was changed in the meantime"
 
-    def __init__(self, base_id: KnowledgeBaseId, *, expected: int, actual: int) -> None:
+    def __init__(self, id: str, *, expected: int, actual: int) -> None:
         super().__init__(
-            f"Knowledge base {base_id!r} is at revision {actual}, not {expected}. Look at it again, then repeat the "
+            f"{id!r} is at revision {actual}, not {expected}. Look at it again, then repeat the "
             "change with the new revision."
         )

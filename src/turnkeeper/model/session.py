@@ -61,7 +61,7 @@ class Session:
     `classification` is the highest of its packs; `expires_by` is its end, however busy it is. `mounts` are those that
     were pinned for this session, `removed` those of its context that it does without. `context_sha256` names what it
     inherited; None is nothing. `agent_head` is where its agent's own memory stands. `pruned_at` is when that memory
-    was dropped, `archive` the artifact that tells of a session that is long over.
+    was dropped, `archive` the artifact that tells of a session that is long over. `pause_reason` is why it is paused.
     """
 
     tenant: TenantId
@@ -98,6 +98,7 @@ class Session:
     pruned_at: datetime | None = None
     archived_at: datetime | None = None
     archive: str | None = None
+    pause_reason: str | None = None
 
     def __post_init__(self) -> None:
         if not (self.tenant and self.id and self.owner and self.agent):
@@ -135,7 +136,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsChange:
-    """What is to be different afterwards; None leaves a setting as it is."""
+    """What is to be different afterwards; None leaves a setting as it is.
+
+    `reason` is why it is closed or paused, `about` what else the feed tells of the change.
+    """
 
     status: SessionStatus | None = None
     title: str | None = None
@@ -148,6 +152,23 @@ class SettingsChange:
     removed: tuple[MountRef, ...] | None = None
     context_sha256: str | None = None
     reason: str | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def told(self, before: Session, after: Session) -> dict[str, Any]:
+        """What the feed says of this change: `what` names each part of it."""
+        what = []
+        if after.status is not before.status:
+            what.append("resumed" if after.status is SessionStatus.ACTIVE else after.status.value)
+        if after.context_sha256 != before.context_sha256 or "old_context_sha256" in self.about:
+            what.append("rebased")
+        if (after.mounts, after.removed) != (before.mounts, before.removed):
+            what.append("mounts_changed")
+        if after.purpose.module is not before.purpose.module:
+            what.append("module_changed")
+        said: dict[str, Any] = {"status": after.status, "what": what or ["changed"], **self.about}
+        if "module_changed" in what:
+            said["module"] = after.purpose.module
+        return said if self.reason is None else said | {"reason": self.reason}
 
     def applied_to(self, session: Session, at: datetime) -> Session | None:
         """The session afterwards; None when its status may not change that way."""
@@ -169,8 +190,14 @@ class SettingsChange:
             last_active_at=at if self.status is SessionStatus.ACTIVE else session.last_active_at,
             closed_at=session.closed_at or (at if status.is_terminal else None),
             closed_reason=session.closed_reason or (self.reason if status.is_terminal else None),
+            pause_reason=self._pause_reason(session, status),
             version=session.version + 1,
         )
+
+    def _pause_reason(self, session: Session, status: SessionStatus) -> str | None:
+        if status is not SessionStatus.PAUSED:
+            return None
+        return self.reason if self.status is SessionStatus.PAUSED else session.pause_reason
 
     def _idle_for_seconds(self, session: Session) -> int:
         wanted = self.idle_for_seconds or session.idle_for_seconds

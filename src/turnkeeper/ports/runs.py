@@ -59,6 +59,15 @@ class RequestKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """What a tenant may have at most; None is no limit. `month` is what its runs are counted under."""
+
+    month: str
+    runs: int | None = None
+    sessions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
     """One message or command on its way into the queue.
 
@@ -83,6 +92,7 @@ class Intake:
     answer_text: str = ""
     decision: Decision | None = None
     long_runs: int = 0
+    quotas: Quotas | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,46 @@
 """What we ask of a database about sessions."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from turnkeeper.model.audit import AuditFacts
-from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.model.feed import FeedEntry
+from turnkeeper.model.ids import LayerId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Conversation, Past, Session, SettingsChange
+from turnkeeper.model.purpose import Module
+from turnkeeper.model.session import Conversation, Past, Session, SessionStatus, SettingsChange
 from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import RequestKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """Which sessions are looked for; None is any."""
+
+    status: SessionStatus | None = None
+    module: Module | None = None
+    project_id: LayerId | None = None
 
 
 class SessionStore(Protocol):
-    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
-        """Keep a new session: empty, or with what it takes over from another one as its turn 0."""
+    async def create(
+        self,
+        session: Session,
+        audit: AuditFacts,
+        *,
+        continued: Turn | None = None,
+        request: RequestKey | None = None,
+        is_current: bool = False,
+        most: int | None = None,
+    ) -> Session:
+        """Keep a new session: empty, or with what it takes over from another one as its turn 0.
+
+        Gives another one back, and keeps nothing, when the same request made it before, or with `is_current` when its
+        owner is in one that lives in this module and project. `most` is how many may live in the tenant. Raises
+        DuplicateRequest or QuotaExceeded.
+        """
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -27,9 +54,27 @@ class SessionStore(Protocol):
         """Raises SessionNotFound, also for a session of another tenant."""
 
     async def list(
-        self, tenant: TenantId, *, owner: UserId | None, before: SessionId | None, limit: int
+        self,
+        tenant: TenantId,
+        *,
+        owner: UserId | None,
+        before: SessionId | None,
+        limit: int,
+        sought: Sought = Sought(),  # noqa: B008
     ) -> Sequence[Session]:
         """Newest first, from just before the given id; of one owner, or of the whole tenant."""
+
+    async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
+        """How many `list` would give without an end."""
+
+    async def living(self, tenant: TenantId, *, at: datetime) -> int:
+        """How many sessions of the tenant live at this moment."""
+
+    async def events(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[FeedEntry]:
+        """The changes of its settings, oldest first, from just after a number of its feed.
+
+        Behind one that paused it stands the run that woke it again, if a message did.
+        """
 
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
         """In order, of every epoch, from just after the given seq."""

@@ -164,6 +164,7 @@ def settings_params(changed: Session, version: int) -> Params:
         "last_active_at": micros(changed.last_active_at),
         "closed_at": None if changed.closed_at is None else micros(changed.closed_at),
         "closed_reason": changed.closed_reason,
+        "pause_reason": changed.pause_reason,
         **scope_params(changed),
         "version": version,
     }
@@ -204,6 +205,7 @@ def session_of(row: Row) -> Session:
         pruned_at=_moment_or_none(row["pruned_at"]),
         archived_at=_moment_or_none(row["archived_at"]),
         archive=row["archive"],
+        pause_reason=row["pause_reason"] if row["status"] == "paused" else None,
     )
 
 

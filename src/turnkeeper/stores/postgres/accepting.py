@@ -8,6 +8,7 @@ import asyncpg
 from turnkeeper.errors import (
     DuplicateRequest,
     QueueFull,
+    QuotaExceeded,
     RunNotFound,
     RunNotWaiting,
     SessionNotFound,
@@ -18,18 +19,19 @@ from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, NodeId, RunId
+from turnkeeper.model.layer import Quota
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
-from turnkeeper.ports.runs import Accepted, Intake
+from turnkeeper.ports.runs import Accepted, Intake, Quotas
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
 from turnkeeper.stores.postgres.approvals import decide_in
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.held import in_micros, kept_checkpoint_in, locked_lease, run_in, take_lease
-from turnkeeper.stores.postgres.sessions import insert_session
+from turnkeeper.stores.postgres.sessions import insert_session, refuse_more_sessions
 
 
 class PostgresAccepting:
@@ -49,8 +51,8 @@ class PostgresAccepting:
         return accepted
 
     async def _accept_at_once(self, intake: Intake, entry: AuditEntry) -> Accepted | None:
-        """None when it must be looked at with care: a refusal, an answer, a long run, or a request that is known."""
-        if intake.answers is not None or intake.run.mode is Mode.LONG_RUNNING:
+        """None when it must be looked at with care: a refusal, an answer, a long run, a quota, or a known request."""
+        if intake.answers is not None or intake.run.mode is Mode.LONG_RUNNING or intake.quotas is not None:
             return None
         try:
             if intake.new_session is not None or intake.run.custody is Custody.CLIENT:
@@ -149,6 +151,8 @@ class PostgresAccepting:
 
     async def _accept_message_in(self, tx: Tx, intake: Intake) -> Accepted:
         run, subject = intake.run, intake.run.subject
+        if intake.quotas is not None:
+            await _count_in(tx, intake, intake.quotas)
         if intake.new_session is not None:
             await insert_session(tx, intake.new_session)
         elif run.custody is Custody.CLIENT:
@@ -270,6 +274,17 @@ _OF_A_SESSION = (
     "idle_for_seconds",
     "created_at",
 )
+
+
+async def _count_in(tx: Tx, intake: Intake, quotas: Quotas) -> None:
+    """One more run of the tenant, and perhaps one more session. Raises QuotaExceeded, and then counts nothing."""
+    if intake.new_session is not None:
+        await refuse_more_sessions(tx, intake.new_session, quotas.sessions)
+    if quotas.runs is not None and intake.run.input.command is None:
+        place = {"tenant": intake.run.tenant, "month": quotas.month}
+        await tx.run(sql.start_run_count, place)
+        if not await tx.run(sql.count_run, place | {"most": quotas.runs}):
+            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs)
 
 
 def _request_params(intake: Intake) -> dict[str, Any]:

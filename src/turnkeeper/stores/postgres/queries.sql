@@ -1237,7 +1237,8 @@ SELECT * FROM blobs WHERE tenant = :tenant AND sha256 = :hash FOR SHARE;
 SELECT * FROM blobs WHERE tenant = :tenant AND sha256 = :hash;
 
 -- name: insert_piece
-INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :content, :no, :hash, :data);
+INSERT INTO blob_pieces (tenant, content, no, sha256, data) VALUES (:tenant, :content, :no, :hash, :data)
+RETURNING no;
 
 -- name: pieces_of_blob
 SELECT no, sha256, octet_length(data) AS size FROM blob_pieces WHERE tenant = :tenant AND content = :content ORDER BY no;

@@ -3,18 +3,24 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime
 
-from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+import asyncpg
+
+from turnkeeper.errors import DuplicateRequest, InvalidTransition, QuotaExceeded, SessionNotFound, VersionMoved
 from turnkeeper.model.audit import AuditEntry, AuditFacts
-from turnkeeper.model.feed import FeedType
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
+from turnkeeper.model.layer import Quota
 from turnkeeper.model.message import Message
 from turnkeeper.model.session import EXPIRY, Conversation, Past, Session, SettingsChange
 from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import RequestKey
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
 from turnkeeper.stores.postgres.units import change_units
+from turnkeeper.stores.sessions import created_request_params, current_params, living_params, sought_params
 
 
 class PostgresSessions:
@@ -22,8 +28,28 @@ class PostgresSessions:
         self._database = database
         self._audit = audit
 
-    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
-        await self._database.finish(self._audit.append(audit, lambda entry: self._create(session, entry, continued)))
+    async def create(
+        self,
+        session: Session,
+        audit: AuditFacts,
+        *,
+        continued: Turn | None = None,
+        request: RequestKey | None = None,
+        is_current: bool = False,
+        most: int | None = None,
+    ) -> Session:
+        if request is None and not is_current and most is None:
+            plain = self._audit.append(audit, lambda entry: self._create(session, entry, continued))
+            await self._database.finish(plain)
+            return session
+        kept = None
+        while kept is None:
+            # None when the same request came in at the same time: then look again.
+            careful = self._audit.append(
+                audit, lambda entry: self._create_with_care(session, entry, continued, request, is_current, most)
+            )
+            kept = await self._database.finish(careful)
+        return kept
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -50,11 +76,36 @@ class PostgresSessions:
         return rows.session_of(found[0])
 
     async def list(
-        self, tenant: TenantId, *, owner: UserId | None, before: SessionId | None, limit: int
+        self,
+        tenant: TenantId,
+        *,
+        owner: UserId | None,
+        before: SessionId | None,
+        limit: int,
+        sought: Sought = Sought(),  # noqa: B008
     ) -> Sequence[Session]:
         query = sql.list_sessions if owner is None else sql.list_sessions_of_owner
-        params = {"tenant": tenant, "owner": owner, "before": before or "~", "limit": limit}
+        params = sought_params(tenant, owner, sought) | {"before": before or "~", "limit": limit}
         return [rows.session_of(row) for row in await self._database.read(query, params)]
+
+    async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
+        found = await self._database.read(sql.count_sessions, sought_params(tenant, owner, sought))
+        return int(found[0]["found"])
+
+    async def living(self, tenant: TenantId, *, at: datetime) -> int:
+        found = await self._database.read(sql.living_sessions, {"tenant": tenant, "now": rows.micros(at)})
+        return int(found[0]["found"])
+
+    async def events(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[FeedEntry]:
+        place = {"tenant": tenant, "subject": session_id, "after": after, "limit": limit}
+        found = [rows.feed_entry_of(row) for row in await self._database.read(sql.session_events, place)]
+        told = []
+        for entry in found:
+            told.append(entry)
+            if entry.data.get("status") == "paused":
+                next_run = await self._database.read(sql.first_run_after, place | {"after": entry.no})
+                told += map(rows.feed_entry_of, next_run)
+        return told
 
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
         params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
@@ -72,7 +123,10 @@ class PostgresSessions:
     ) -> Session:
         changed = await self._database.finish(
             self._audit.append(
-                audit, lambda entry: self._change(tenant, session_id, change, at, expected_version, entry)
+                audit,
+                lambda entry: self._change(
+                    tenant, session_id, change, at, expected_version, audit.facts.get("user"), entry
+                ),
             )
         )
         assert changed is not None
@@ -84,13 +138,63 @@ class PostgresSessions:
             return await self._database.write("create_session", sql.create_session, params)
         async with self._database.transaction("create_session") as tx:
             created = await tx.run(sql.create_session, params)
-            for message in rows.message_params(session.tenant, session.id, continued):
-                await tx.run(sql.append_message, message)
-            turn = rows.turn_params(session.tenant, session.id, continued, session.revision - 1)
-            await tx.run(sql.append_turn, turn)
-            at = continued.committed_at
-            await change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+            await self._take_over(tx, session, continued)
             return created
+
+    async def _take_over(self, tx: Tx, session: Session, continued: Turn) -> None:
+        for message in rows.message_params(session.tenant, session.id, continued):
+            await tx.run(sql.append_message, message)
+        turn = rows.turn_params(session.tenant, session.id, continued, session.revision - 1)
+        await tx.run(sql.append_turn, turn)
+        at = continued.committed_at
+        await change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+
+    async def _create_with_care(
+        self,
+        session: Session,
+        entry: AuditEntry,
+        continued: Turn | None,
+        request: RequestKey | None,
+        is_current: bool,
+        most: int | None,
+    ) -> Session | None:
+        try:
+            async with self._database.transaction("create_session") as tx:
+                found = await self._found(tx, session, request, is_current)
+                if found is not None:
+                    await tx.run(sql.append_audit, entry_params(entry))
+                    return found
+                await refuse_more_sessions(tx, session, most)
+                await tx.run(sql.create_session, rows.session_params(session) | entry_params(entry))
+                if continued is not None:
+                    await self._take_over(tx, session, continued)
+                if request is not None:
+                    await tx.run(sql.insert_request, created_request_params(request, session))
+                if is_current:
+                    await tx.run(sql.put_current, current_params(session))
+                return session
+        except asyncpg.UniqueViolationError as error:
+            if error.constraint_name != "requests_pkey":
+                raise
+            return None
+
+    async def _found(self, tx: Tx, session: Session, request: RequestKey | None, is_current: bool) -> Session | None:
+        """What the same request made before, or where the owner already is."""
+        if request is not None:
+            known = await tx.one(sql.find_request, created_request_params(request, session))
+            if known is not None:
+                if known["body_hash"] != request.body_hash:
+                    raise DuplicateRequest(request.key)
+                return await self._session(tx, session.tenant, SessionId(known["run_id"]))
+        if is_current:
+            place = current_params(session)
+            await tx.run(sql.claim_current, place)
+            current = await tx.one(sql.read_current, place)
+            if current is not None and current["session_id"]:
+                there = await self._session(tx, session.tenant, SessionId(current["session_id"]))
+                if not there.status.is_terminal and not there.is_idle_too_long(session.created_at):
+                    return there
+        return None
 
     async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
         write = self._audit.append(audit, lambda entry: self._expire(tenant, session_id, at, entry))
@@ -104,7 +208,7 @@ class PostgresSessions:
             is_busy = lease is None or lease["holder"] is not None or lease["queued"] > 0
             if is_busy or not session.is_idle_too_long(at):
                 return None
-            expired = await self._change_in(tx, tenant, session_id, EXPIRY, at, None)
+            expired = await self._change_in(tx, tenant, session_id, EXPIRY, at, None, None)
             await tx.run(sql.append_audit, entry_params(entry))
             return expired
 
@@ -123,10 +227,11 @@ class PostgresSessions:
         change: SettingsChange,
         at: datetime,
         expected_version: int | None,
+        by: str | None,
         entry: AuditEntry,
     ) -> Session:
         async with self._database.transaction("change_settings") as tx:
-            changed = await self._change_in(tx, tenant, session_id, change, at, expected_version)
+            changed = await self._change_in(tx, tenant, session_id, change, at, expected_version, by)
             await tx.run(sql.append_audit, entry_params(entry))
             return changed
 
@@ -138,6 +243,7 @@ class PostgresSessions:
         change: SettingsChange,
         at: datetime,
         expected_version: int | None,
+        by: str | None,
     ) -> Session:
         await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
         session = await self._session(tx, tenant, session_id)
@@ -149,7 +255,7 @@ class PostgresSessions:
         await tx.run(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             await cancel_waiting_runs(tx, tenant, Subject(session_id), at)
-        said = {"status": changed.status}
+        said = change.told(session, changed) | {"by": by}
         await append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
         return changed
 
@@ -163,6 +269,16 @@ class PostgresSessions:
 async def insert_session(tx: Tx, session: Session) -> None:
     await tx.run(sql.insert_session, rows.session_params(session))
     await tx.run(sql.insert_lease, {"tenant": session.tenant, "subject": session.id})
+
+
+async def refuse_more_sessions(tx: Tx, session: Session, most: int | None) -> None:
+    """Raises QuotaExceeded when as many live in the tenant as may."""
+    if most is None:
+        return
+    await tx.run(sql.lock_sessions, {"tenant": session.tenant})
+    found = await tx.one(sql.living_sessions, living_params(session))
+    if found is not None and found["found"] >= most:
+        raise QuotaExceeded(Quota.SESSIONS, most)
 
 
 def _newest_messages(loaded: Row) -> Iterator[Message]:

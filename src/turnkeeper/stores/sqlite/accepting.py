@@ -7,6 +7,7 @@ from typing import Any
 from turnkeeper.errors import (
     DuplicateRequest,
     QueueFull,
+    QuotaExceeded,
     RunNotFound,
     RunNotWaiting,
     SessionNotFound,
@@ -16,17 +17,18 @@ from turnkeeper.model.checkpoint import KeptCheckpoint
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, RunId
+from turnkeeper.model.layer import Quota
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.session import Custody
-from turnkeeper.ports.runs import Accepted, Intake
+from turnkeeper.ports.runs import Accepted, Intake, Quotas
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
 from turnkeeper.stores.sqlite.approvals import decide_in
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.held import kept_checkpoint_in, lease_in, new_lease, run_in, taking_params
-from turnkeeper.stores.sqlite.sessions import insert_session
+from turnkeeper.stores.sqlite.sessions import insert_session, refuse_more_sessions
 
 
 class SqliteAccepting:
@@ -67,6 +69,8 @@ class SqliteAccepting:
 
     def _accept_message(self, tx: Tx, intake: Intake) -> Accepted:
         run, subject = intake.run, intake.run.subject
+        if intake.quotas is not None:
+            _count_in(tx, intake, intake.quotas)
         if intake.new_session is not None:
             insert_session(tx, intake.new_session)
         elif run.custody is Custody.CLIENT:
@@ -155,3 +159,14 @@ class SqliteAccepting:
         found = kept_checkpoint_in(tx, run)
         assert found is not None, "a waiting run has asked something"
         return found
+
+
+def _count_in(tx: Tx, intake: Intake, quotas: Quotas) -> None:
+    """One more run of the tenant, and perhaps one more session. Raises QuotaExceeded, and then counts nothing."""
+    if intake.new_session is not None:
+        refuse_more_sessions(tx, intake.new_session, quotas.sessions)
+    if quotas.runs is not None and intake.run.input.command is None:
+        place = {"tenant": intake.run.tenant, "month": quotas.month}
+        tx.execute(sql.start_run_count, place)
+        if not tx.execute(sql.count_run, place | {"most": quotas.runs}).fetchall():
+            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs)

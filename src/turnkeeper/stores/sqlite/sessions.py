@@ -4,14 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+from turnkeeper.errors import DuplicateRequest, InvalidTransition, QuotaExceeded, SessionNotFound, VersionMoved
 from turnkeeper.model.audit import AuditFacts
-from turnkeeper.model.feed import FeedType
+from turnkeeper.model.feed import FeedEntry, FeedType
 from turnkeeper.model.ids import SessionId, Subject, TenantId, UserId
+from turnkeeper.model.layer import Quota
 from turnkeeper.model.message import Message
 from turnkeeper.model.session import EXPIRY, Conversation, Past, Session, SettingsChange
 from turnkeeper.model.turn import Turn
+from turnkeeper.ports.runs import RequestKey
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
+from turnkeeper.stores.sessions import created_request_params, current_params, living_params, sought_params
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
@@ -23,8 +27,19 @@ class SqliteSessions:
         self._database = database
         self._audit = audit
 
-    async def create(self, session: Session, audit: AuditFacts, *, continued: Turn | None = None) -> None:
-        await self._database.write("create_session", lambda tx: self._create(tx, session, audit, continued))
+    async def create(
+        self,
+        session: Session,
+        audit: AuditFacts,
+        *,
+        continued: Turn | None = None,
+        request: RequestKey | None = None,
+        is_current: bool = False,
+        most: int | None = None,
+    ) -> Session:
+        return await self._database.write(
+            "create_session", lambda tx: self._create(tx, session, audit, continued, request, is_current, most)
+        )
 
     async def load(
         self, tenant: TenantId, session_id: SessionId, *, window: int, known: Past | None = None
@@ -51,11 +66,35 @@ class SqliteSessions:
         return rows.session_of(found[0])
 
     async def list(
-        self, tenant: TenantId, *, owner: UserId | None, before: SessionId | None, limit: int
+        self,
+        tenant: TenantId,
+        *,
+        owner: UserId | None,
+        before: SessionId | None,
+        limit: int,
+        sought: Sought = Sought(),  # noqa: B008
     ) -> Sequence[Session]:
         query = sql.list_sessions if owner is None else sql.list_sessions_of_owner
-        params = {"tenant": tenant, "owner": owner, "before": before or "~", "limit": limit}
+        params = sought_params(tenant, owner, sought) | {"before": before or "~", "limit": limit}
         return [rows.session_of(row) for row in self._database.read(query, params)]
+
+    async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
+        found = self._database.read(sql.count_sessions, sought_params(tenant, owner, sought))
+        return int(found[0]["found"])
+
+    async def living(self, tenant: TenantId, *, at: datetime) -> int:
+        found = self._database.read(sql.living_sessions, {"tenant": tenant, "now": rows.micros(at)})
+        return int(found[0]["found"])
+
+    async def events(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[FeedEntry]:
+        place = {"tenant": tenant, "subject": session_id, "after": after, "limit": limit}
+        found = [rows.feed_entry_of(row) for row in self._database.read(sql.session_events, place)]
+        told = []
+        for entry in found:
+            told.append(entry)
+            if entry.data.get("status") == "paused":
+                told += map(rows.feed_entry_of, self._database.read(sql.first_run_after, place | {"after": entry.no}))
+        return told
 
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
         params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
@@ -75,14 +114,51 @@ class SqliteSessions:
             "change_settings", lambda tx: self._change(tx, tenant, session_id, change, at, expected_version, audit)
         )
 
-    def _create(self, tx: Tx, session: Session, audit: AuditFacts, continued: Turn | None) -> None:
+    def _create(
+        self,
+        tx: Tx,
+        session: Session,
+        audit: AuditFacts,
+        continued: Turn | None,
+        request: RequestKey | None,
+        is_current: bool,
+        most: int | None,
+    ) -> Session:
+        found = self._found(tx, session, request, is_current)
+        if found is not None:
+            self._audit.append(tx, audit)
+            return found
+        refuse_more_sessions(tx, session, most)
         insert_session(tx, session)
         if continued is not None:
             tx.executemany(sql.append_message, rows.message_params(session.tenant, session.id, continued))
             tx.execute(sql.append_turn, rows.turn_params(session.tenant, session.id, continued, session.revision - 1))
             at = continued.committed_at
             change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+        if request is not None:
+            tx.execute(sql.insert_request, created_request_params(request, session))
+        if is_current:
+            tx.execute(sql.put_current, current_params(session))
         self._audit.append(tx, audit)
+        return session
+
+    def _found(self, tx: Tx, session: Session, request: RequestKey | None, is_current: bool) -> Session | None:
+        """What the same request made before, or where the owner already is."""
+        if request is not None:
+            known = tx.execute(sql.find_request, created_request_params(request, session)).fetchone()
+            if known is not None:
+                if bytes(known["body_hash"]) != request.body_hash:
+                    raise DuplicateRequest(request.key)
+                return self._session(tx, session.tenant, SessionId(known["run_id"]))
+        if is_current:
+            place = current_params(session)
+            tx.execute(sql.claim_current, place)
+            current = tx.execute(sql.read_current, place).fetchone()["session_id"]
+            if current:
+                there = self._session(tx, session.tenant, SessionId(current))
+                if not there.status.is_terminal and not there.is_idle_too_long(session.created_at):
+                    return there
+        return None
 
     async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
         return await self._database.write("expire", lambda tx: self._expire(tx, tenant, session_id, at, audit))
@@ -122,7 +198,8 @@ class SqliteSessions:
         tx.execute(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             cancel_waiting_runs(tx, tenant, Subject(session_id), at)
-        append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, {"status": changed.status})
+        said = change.told(session, changed) | {"by": audit.facts.get("user")}
+        append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
         self._audit.append(tx, audit)
         return changed
 
@@ -136,3 +213,12 @@ class SqliteSessions:
 def insert_session(tx: Tx, session: Session) -> None:
     tx.execute(sql.insert_session, rows.session_params(session))
     tx.execute(sql.insert_lease, {"tenant": session.tenant, "subject": session.id})
+
+
+def refuse_more_sessions(tx: Tx, session: Session, most: int | None) -> None:
+    """Raises QuotaExceeded when as many live in the tenant as may."""
+    if most is None:
+        return
+    found = tx.execute(sql.living_sessions, living_params(session)).fetchone()
+    if found["found"] >= most:
+        raise QuotaExceeded(Quota.SESSIONS, most)
