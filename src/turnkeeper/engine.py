@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from turnkeeper.errors import LeaseLost, OverBudget, StoreUnavailable, TurnkeeperError
+from turnkeeper.errors import LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
 from turnkeeper.ledger.outbox import letters, refusals
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
@@ -39,6 +39,9 @@ from turnkeeper.ports.runs import CANCEL, ResumeTerms, RunEnd
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.telemetry import Telemetry
+from turnkeeper.ports.tools import ToolRegistry
+from turnkeeper.scope.directory import Directory
+from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.settings import Settings
 from turnkeeper.steps.change_units import ChangeUnits
 from turnkeeper.steps.commit import Commit, explain
@@ -46,7 +49,7 @@ from turnkeeper.steps.draft import Step, TurnDraft
 from turnkeeper.steps.hand_off import HandOff, RunSuspended
 from turnkeeper.steps.hold_intent import HoldIntent
 from turnkeeper.steps.intake import TakeIn
-from turnkeeper.steps.materialize import Materialize
+from turnkeeper.steps.materialize import TIMEOUT_SECONDS, Materialize
 from turnkeeper.steps.open_session import OpenSession
 from turnkeeper.steps.reset import Reset
 
@@ -60,12 +63,15 @@ class World:
     store: Store
     custodians: Mapping[Custody, Custodian]
     agents: Agents
+    tools: ToolRegistry
     extractor: Extractor
     packs: PackShelf
     channels: Channels
     telemetry: Telemetry
     senders: Mapping[ReplyKind, Sender]
     policy: Policy
+    scopes: LiveScopes
+    directory: Directory
     compiler: Compiler
     model: ChatModel | None
     clock: Clock
@@ -145,6 +151,8 @@ class Engine:
             world.node,
             world.settings,
             world.policy,
+            world.scopes,
+            world.directory,
         )
         self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
         self._commit = Commit(world.custodians, self._runs, world.clock)
@@ -188,7 +196,7 @@ class Engine:
         except StoreUnavailable as error:
             await self._end_unsure(live, draft, error)
         except (TurnkeeperError, Overdrawn) as raised:
-            failed = OverBudget(raised) if isinstance(raised, Overdrawn) else raised
+            failed = _over(raised) if isinstance(raised, Overdrawn) else raised
             failure = RunError(
                 code=failed.code,
                 message=failed.detail,
@@ -247,6 +255,11 @@ class Engine:
         if self._world.clock.now() < live.deadline:
             # The agent's own timeout, not ours.
             await self._end(live, draft, RunStatus.FAILED, self._crash(draft, error))
+            return
+        if (seconds := _own_timeout(draft)) is not None:
+            over = LimitExceeded(TIMEOUT_SECONDS, seconds)
+            failure = RunError(code=over.code, message=over.detail, stage=draft.trace.step)
+            await self._end(live, draft, RunStatus.FAILED, failure)
             return
         late = RunError(
             code="run_timed_out",
@@ -351,6 +364,22 @@ class Engine:
         )
 
 
+def _over(overdrawn: Overdrawn) -> TurnkeeperError:
+    """Steps are limited by what a session inherited; all else by its budget."""
+    if overdrawn.resource == Resource.STEPS:
+        return LimitExceeded("max_steps", overdrawn.limit)
+    return OverBudget(overdrawn)
+
+
+def _own_timeout(draft: TurnDraft) -> float | None:
+    """How long the context lets a run go on, where that is what ended it."""
+    seconds = draft.scope.context.limits.get(TIMEOUT_SECONDS) if draft.scope else None
+    if seconds is None or draft.deadline is None:
+        return None
+    ends_at = (draft.run.started_at or draft.run.accepted_at) + timedelta(seconds=seconds)
+    return seconds if draft.deadline == ends_at else None
+
+
 def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     """What a message goes through, in this order, and then the commit."""
     settings, store = world.settings, world.store
@@ -367,7 +396,7 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
     reset = Reset(world.custodians, world.packs, settings.reset_reply)
     return (
         # The lease first, then the load.
-        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands)),
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands, world.scopes)),
         ("reset", reset),  # every trigger ends here
         (
             "hold_intent",
@@ -386,6 +415,7 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
                 agents=world.agents,
                 policy=world.policy,
                 compiler=world.compiler,
+                definitions=store.definitions,
             ),
         ),
         (
@@ -419,7 +449,7 @@ def spending(settings: Settings) -> Mapping[str, float]:
 def command_steps(world: World) -> tuple[tuple[str, Step], ...]:
     """What a command goes through: no agent is asked."""
     return (
-        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands)),
+        ("open_session", OpenSession(world.custodians, world.packs, world.agents, world.policy.bands, world.scopes)),
         ("reset", Reset(world.custodians, world.packs, world.settings.reset_reply)),
         ("change_units", ChangeUnits(world.custodians, world.store.units, world.extractor, world.clock)),
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
+from turnkeeper.cli.approval_commands import approvals
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.flags import Server, Token, flag
 
@@ -30,6 +31,7 @@ app.command(channels)
 app.command(bindings)
 app.command(contacts)
 app.command(deliveries)
+app.command(approvals)
 
 
 def run(arguments: Sequence[str]) -> int:

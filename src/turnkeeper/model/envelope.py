@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from turnkeeper.model.approval import Decision
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
@@ -42,6 +43,7 @@ class Command(StrEnum):
     ADD_SOURCE = "add_source"
     REMOVE_SOURCE = "remove_source"
     KEEP_ARTIFACT = "keep_artifact"
+    DECIDE_APPROVAL = "decide_approval"
     CREATE_BINDING = "create_binding"
     CHANGE_BINDING = "change_binding"
     REMOVE_BINDING = "remove_binding"
@@ -68,7 +70,7 @@ class Envelope:
     are the most that it wants to spend, by resource. `claims` are what it says of its user and agent.
     `audited` are facts about it for the audit alone, where it is called by its `verb`. `grants` are what is left of
     those of the principal once claims and channel are heard; None means every one.
-    `same_as` is what makes two requests under one id the same; None means their whole body.
+    An answer to a run that waits for an approval is a `decision` about it. `same_as` is what makes two requests under one id the same; None means their whole body.
     """
 
     principal: Principal
@@ -94,6 +96,7 @@ class Envelope:
     custody: Custody = Custody.ENGINE
     carried: Mapping[str, Any] | None = None
     answers: RunId | None = None
+    decision: Decision | None = None
     reset: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     explicit: Preferences = field(default_factory=Preferences)

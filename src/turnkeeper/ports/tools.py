@@ -74,12 +74,19 @@ class Tool(Protocol):
 
 
 class Tools(Protocol):
-    """The tools that are registered in this process."""
+    """The tools that there are."""
 
     def get(self, name: str) -> Tool | None: ...
 
     def all(self) -> Sequence[Tool]:
         """In the order of their names."""
+
+
+class ToolRegistry(Tools, Protocol):
+    """The tools that are registered in this process."""
+
+    def add(self, tool: Tool) -> None:
+        """Raises ValueError when there is one of this name."""
 
 
 class RunTools(Protocol):

@@ -21,6 +21,7 @@ from turnkeeper.model.mount import Mount, MountKind, MountRef
 from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.scope import SessionScope
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.model.tool import MEANINGS, Denial, Resource, ResourceKind, ToolResult, ToolSpec, ToolStatus
@@ -67,7 +68,7 @@ class RunOfTools:
 
 
 class CalledTools:
-    """The tools of one run. The session is looked at anew for every call: what was taken away is out of reach at once."""
+    """The tools of one run. The session is looked at anew for every call: what was taken away is out of reach."""
 
     def __init__(self, desk: ToolDesk, of: RunOfTools) -> None:
         self._desk, self._of = desk, of
@@ -88,14 +89,9 @@ class CalledTools:
         return work
 
     async def _offered(self) -> tuple[ToolSpec, ...]:
-        scope = await self._scope()
-        offered = []
-        for tool in self._desk.tools.all():
-            answer = await self._answer(scope, tool)
-            if isinstance(answer, Refused) or lacks(scope, tool.needs):
-                continue
-            offered.append(replace(tool.spec, gate=GateKind.AUTO if answer.rule is None else answer.rule.kind))
-        return tuple(offered)
+        desk, of = self._desk, self._of
+        mode = of.context.safety_mode
+        return await offered(desk.tools, desk.check, await self._scope(), own_tools=of.own_tools, safety_mode=mode)
 
     async def _called(self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str) -> ToolResult:
         key = f"{name[:64]}#{call_id[:64]}:{_hash(arguments)[:16]}"
@@ -319,6 +315,25 @@ class Call:
 
     async def search(self, knowledge_base: str, words: str, *, limit: int = 10) -> Sequence[FoundUnit]:
         return await self._tools.search_within(knowledge_base, words, limit)
+
+
+async def offered(
+    tools: Tools,
+    check: ScopeCheck,
+    scope: SessionScope,
+    *,
+    own_tools: tuple[str, ...] | None,
+    safety_mode: SafetyMode = SafetyMode.DESTRUCTIVE,
+) -> tuple[ToolSpec, ...]:
+    """What an agent is shown: what it may call, and what it has something for. Those that ask a person say so."""
+    found = []
+    for tool in tools.all():
+        spec = tool.spec
+        answer = await check(scope, spec.action, tool=spec, own_tools=own_tools, safety_mode=safety_mode)
+        if isinstance(answer, Refused) or lacks(scope, tool.needs):
+            continue
+        found.append(replace(spec, gate=GateKind.AUTO if answer.rule is None else answer.rule.kind))
+    return tuple(found)
 
 
 def _question(tool: Tool) -> str:

@@ -5,6 +5,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
 from turnkeeper.server import (
+    approvals,
     artifacts,
     audit,
     bases,
@@ -59,6 +60,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         channels.doors,
         bindings.router,
         deliveries.router,
+        approvals.router,
     ):
         api.include_router(router)
     app.include_router(api)

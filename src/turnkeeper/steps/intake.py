@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -21,19 +21,24 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Envelope, OnMissing
 from turnkeeper.model.epoch import Epoch
-from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId
+from turnkeeper.model.ids import AgentId, NodeId, RunId, SessionId, TenantId
+from turnkeeper.model.layer import Quota
 from turnkeeper.model.pack import PackPin
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
+from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Run, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Session, SessionStatus
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.nodes import NodeStore
-from turnkeeper.ports.runs import Accepted, Intake, RequestKey, RunStore
+from turnkeeper.ports.runs import Accepted, Intake, Quotas, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.scope.directory import Directory
+from turnkeeper.scope.effective import LiveScopes
+from turnkeeper.scope.inheritance import idle_seconds
 from turnkeeper.settings import Settings
 from turnkeeper.steps.open_session import check_pins, lifetime_of
 from turnkeeper.steps.receive import narrowed
@@ -63,6 +68,8 @@ class TakeIn:
     node: NodeId
     settings: Settings
     policy: Policy
+    scopes: LiveScopes
+    directory: Directory
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
         try:
@@ -76,7 +83,7 @@ class TakeIn:
         if envelope.session_id is None and envelope.custody is Custody.ENGINE:
             return await self._in_a_new_session(envelope)
         try:
-            accepted = await self.runs.accept(self._intake(envelope))
+            accepted = await self.runs.accept(await self._counted(self._intake(envelope)))
         except (SessionNotFound, SessionExpired) as missing:
             return await self._instead_of(envelope, missing)
         if accepted.attached and envelope.session_id not in (None, accepted.run.session_id):
@@ -171,7 +178,8 @@ class TakeIn:
         session = await self.new_session(envelope)
         placed = replace(envelope, session_id=session.id)
         intake = replace(self._intake(placed), new_session=session)
-        accepted = await self.runs.accept(replace(intake, request=self._request(sent or envelope)))
+        intake = await self._counted(replace(intake, request=self._request(sent or envelope)))
+        accepted = await self.runs.accept(intake)
         return TakenIn(accepted=accepted, created=not accepted.attached)
 
     async def _sent_again(self, envelope: Envelope, accepted: Accepted) -> TakenIn:
@@ -202,21 +210,37 @@ class TakeIn:
         reason = EXPIRED if isinstance(missing, SessionExpired) else NOT_FOUND
         return replace(taken, replaced=envelope.session_id, replaced_reason=reason)
 
-    async def new_session(self, envelope: Envelope) -> Session:
-        """Raises PackNotFound."""
+    async def _counted(self, intake: Intake) -> Intake:
+        """With what its tenant may have at most, where that has a limit."""
+        quotas = await self.quotas(intake.run.tenant, intake.run.accepted_at)
+        return intake if quotas is None else replace(intake, quotas=quotas)
+
+    async def quotas(self, tenant: TenantId, at: datetime) -> Quotas | None:
+        layer = await self.directory.tenant(tenant)
+        if layer is None or not layer.terms.quotas:
+            return None
+        most = layer.terms.quotas
+        return Quotas(month=f"{at:%Y-%m}", runs=most.get(Quota.RUNS_MONTHLY), sessions=most.get(Quota.SESSIONS))
+
+    async def new_session(self, envelope: Envelope, purpose: Purpose = Purpose()) -> Session:  # noqa: B008
+        """Raises PackNotFound, and whatever `LiveScopes.resolve` does."""
         now, pins = envelope.received_at, await self._pins(envelope)
+        agent = envelope.agent or AgentId(self.settings.default_agent)
+        resolved = await self.scopes.resolve(envelope.principal.tenant, agent, purpose)
         session = Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),
             owner=envelope.principal.user,
-            agent=envelope.agent or AgentId(self.settings.default_agent),
+            agent=agent,
             epoch=Epoch(number=1, started_at=now, first_seq=1),
-            idle_for_seconds=self.settings.idle_seconds,
+            idle_for_seconds=idle_seconds(resolved.layers) or self.settings.idle_seconds,
             created_at=now,
             last_active_at=now,
             # What a message chose becomes a preference when it has really run.
             preferences=Preferences() if envelope.command is None else envelope.explicit,
             packs=pins,
+            purpose=purpose,
+            context_sha256=resolved.sha256,
         )
         return session.living_for(await lifetime_of(session, pins, self.packs, self.policy.bands))
 
@@ -262,7 +286,7 @@ class TakeIn:
             run=run,
             agent=envelope.agent,
             sees_whole_tenant=envelope.principal.sees_whole_tenant,
-            audit=audit_of(envelope, "accepted", session_id=session_id, run_id=run.id),
+            audit=audit_of(envelope, "accepted", session_id=session_id, run_id=run.id, **_decided(envelope)),
             node=self.node,
             agents=self.agents.terms(),
             lease_seconds=self.settings.lease_seconds,
@@ -271,6 +295,7 @@ class TakeIn:
             double_text=envelope.double_text if envelope.command is None else DoubleText.ENQUEUE,
             request=self._request(envelope),
             answers=envelope.answers,
+            decision=envelope.decision,
             answer_text="\n".join(event.as_text for event in envelope.events),
             long_runs=self.settings.long_runs,
         )
@@ -288,6 +313,11 @@ class TakeIn:
         return RequestKey(
             key=envelope.request_id, body_hash=hashlib.sha256(body).digest(), user=envelope.principal.holder
         )
+
+
+def _decided(envelope: Envelope) -> dict[str, str | None]:
+    decision = envelope.decision
+    return {} if decision is None else {"approval_id": decision.approval_id, "decision": decision.status.value}
 
 
 def _said(envelope: Envelope) -> tuple[object, ...]:

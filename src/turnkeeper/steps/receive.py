@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from turnkeeper.custody.client import carried_of
 from turnkeeper.errors import EnvelopeInvalid, NotAllowed
+from turnkeeper.model.approval import Decision
 from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
@@ -69,6 +70,7 @@ class Inbound:
     custody: Any = Custody.ENGINE
     carried: Any = None
     answers: Any = None
+    decision: Decision | None = None
     reset: Any = False
     params: Any = field(default_factory=dict)
     plugins: Any = None
@@ -134,6 +136,7 @@ def receive(
         custody=custody,
         carried=inbound.carried,
         answers=None if inbound.answers is None else RunId(inbound.answers),
+        decision=inbound.decision,
         reset=inbound.reset,
         params=inbound.params,
         explicit=explicit,

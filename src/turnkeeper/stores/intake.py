@@ -27,7 +27,7 @@ def refuse_if_over(session_id: SessionId, session: Row, now: datetime) -> None:
         raise SessionClosed(session_id)
     idle_until = session["last_active_at"] + session["idle_for_seconds"] * 1_000_000
     until = idle_until if session["expires_by"] is None else min(idle_until, session["expires_by"])
-    is_held = session["holder"] is not None or session["queued"] > 0
+    is_held = session["holder"] is not None or session["queued"] > 0 or session["is_awaited"]
     if status is SessionStatus.EXPIRED or (micros(now) >= until and not is_held):
         raise SessionExpired(session_id)
 

@@ -205,7 +205,8 @@ class PostgresSessions:
         async with self._database.transaction("expire") as tx:
             lease = await tx.one(sql.lock_lease, {"tenant": tenant, "subject": session_id})
             session = await self._session(tx, tenant, session_id)
-            is_busy = lease is None or lease["holder"] is not None or lease["queued"] > 0
+            is_awaited = await tx.one(sql.awaited_session, {"tenant": tenant, "session_id": session_id})
+            is_busy = lease is None or lease["holder"] is not None or lease["queued"] > 0 or is_awaited is not None
             if is_busy or not session.is_idle_too_long(at):
                 return None
             expired = await self._change_in(tx, tenant, session_id, EXPIRY, at, None, None)

@@ -166,7 +166,8 @@ class SqliteSessions:
     def _expire(self, tx: Tx, tenant: TenantId, session_id: SessionId, at: datetime, audit: AuditFacts) -> Session:
         session = self._session(tx, tenant, session_id)
         lease = tx.execute(sql.read_lease, {"tenant": tenant, "subject": session_id}).fetchone()
-        if lease["holder"] is not None or lease["queued"] > 0 or not session.is_idle_too_long(at):
+        is_awaited = tx.execute(sql.awaited_session, {"tenant": tenant, "session_id": session_id}).fetchone()
+        if lease["holder"] is not None or lease["queued"] > 0 or is_awaited or not session.is_idle_too_long(at):
             return session
         return self._change(tx, tenant, session_id, EXPIRY, at, None, audit)
 
