@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from turnkeeper.errors import LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
+from turnkeeper.knowledge.retrieval import search_base
 from turnkeeper.ledger.outbox import letters, refusals
 from turnkeeper.ledger.output import OutputRules
 from turnkeeper.ledger.trace import Trace
@@ -40,6 +41,8 @@ from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.ports.tools import ToolRegistry
+from turnkeeper.scope.calling import ToolDesk
+from turnkeeper.scope.check import ScopeCheck
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.settings import Settings
@@ -155,6 +158,7 @@ class Engine:
             world.directory,
         )
         self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
+        self.check = ScopeCheck(world.store.reach, world.policy)
         self._commit = Commit(world.custodians, self._runs, world.clock)
 
     def deadline_of(self, run: Run) -> datetime:
@@ -432,8 +436,25 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
                 rules=rules,
                 state_bytes=settings.state_bytes,
                 critic_retries=settings.critic_retries,
+                desk=tool_desk(world),
             ),
         ),
+    )
+
+
+def tool_desk(world: World) -> ToolDesk:
+    """What every call of a tool needs."""
+    store = world.store
+    return ToolDesk(
+        tools=world.tools,
+        check=ScopeCheck(store.reach, world.policy),
+        scopes=world.scopes,
+        sessions=store.sessions,
+        approvals=store.approvals,
+        feed=store.feed,
+        wakes=store.wakes,
+        clock=world.clock,
+        search=partial(search_base, store.units),
     )
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from turnkeeper.agents.chat_model import HttpChatModel
 from turnkeeper.agents.echo import echo
@@ -13,30 +14,38 @@ from turnkeeper.agents.registry import AgentRegistry
 from turnkeeper.agents.symbolic.agent import SymbolicAgent
 from turnkeeper.agents.symbolic.builtin import gather_plugins
 from turnkeeper.agents.threads import AgentThreads
+from turnkeeper.agents.tools import ToolRegistry
 from turnkeeper.channels.http_sender import HttpSender
 from turnkeeper.channels.registry import ChannelRegistry
 from turnkeeper.channels.smtp_sender import SmtpSender, server_of
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
-from turnkeeper.errors import ExtraMissing
+from turnkeeper.errors import ExtraMissing, PointerNotFound
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.binding import ReplyKind
-from turnkeeper.model.ids import AgentId, NodeId, sortable_id
+from turnkeeper.model.ids import AgentId, NodeId, PointerId, TenantId, sortable_id
+from turnkeeper.model.pointer import Pointer
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.model.session import Custody
 from turnkeeper.packs.compiling import PlainCompiler
 from turnkeeper.packs.shelf import PackShelf
-from turnkeeper.ports.agent import AgentPolicy
+from turnkeeper.ports.agent import Agent, AgentPolicy
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.ports.threads import Threads
 from turnkeeper.ports.tokenizer import EstimatingTokenizer
+from turnkeeper.scope.directory import Directory
+from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.scope.policy_file import read_policy
 from turnkeeper.settings import Settings
 from turnkeeper.telemetry.counting import Counts
+
+if TYPE_CHECKING:
+    from turnkeeper.agents.langgraph.memory import GraphMemory
 
 
 class SystemClock:
@@ -48,13 +57,35 @@ class SystemClock:
 
 
 class AgentFactory:
-    """Makes agents out of functions, with threads for those that are not async."""
+    """Makes agents out of functions, with threads for those that are not async, and out of graphs."""
 
-    def __init__(self, most_threads: int) -> None:
-        self._threads = AgentThreads(most_threads)
+    def __init__(self, settings: Settings) -> None:
+        self._threads = AgentThreads(settings.sync_agent_threads)
+        self._settings = settings
+        self._memory: GraphMemory | None = None
 
     def of_function(self, name: str, function: AgentFunction, policy: AgentPolicy) -> FunctionAgent:
         return FunctionAgent(AgentId(name), function, policy, self._threads)
+
+    def of_graph(self, name: str, graph: Any, policy: AgentPolicy, **how: Any) -> Agent:
+        memory = self.memory()
+        from turnkeeper.agents.langgraph.agent import GraphAgent
+
+        return GraphAgent(AgentId(name), graph, policy, memory, **how)
+
+    def memory(self) -> "GraphMemory":
+        """Where graphs keep what they remember; opens nothing. Raises ExtraMissing."""
+        if self._memory is None:
+            try:
+                from turnkeeper.agents.langgraph.memory import GraphMemory
+            except ModuleNotFoundError as missing:
+                raise ExtraMissing("langgraph", str(missing.name)) from None
+            self._memory = GraphMemory(self._settings.database, synchronous=self._settings.synchronous)
+        return self._memory
+
+    def threads(self) -> Threads | None:
+        """What this node knows of the memory of graphs; None while it has had nothing to do with any."""
+        return self._memory
 
 
 def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:
@@ -110,6 +141,26 @@ def telemetry_from(settings: Settings) -> Counts:
     return OpenTelemetry()
 
 
+class NoPointers:
+    """Until there is a store of pointers: none is there."""
+
+    async def get(self, tenant: TenantId, pointer_id: PointerId) -> Pointer:
+        raise PointerNotFound(pointer_id)
+
+
+def scopes_of(store: Store, directory: Directory, clock: Clock) -> LiveScopes:
+    return LiveScopes(
+        directory=directory,
+        layers=store.layers,
+        definitions=store.definitions,
+        contexts=store.contexts,
+        bases=store.bases,
+        artifacts=store.artifacts,
+        pointers=NoPointers(),
+        clock=clock,
+    )
+
+
 def wire(
     settings: Settings,
     *,
@@ -122,12 +173,14 @@ def wire(
     node = NodeId(clock.new_id("node"))
     store = open_store(settings, node, probe)
     registry = AgentRegistry()
-    factory = AgentFactory(settings.sync_agent_threads)
+    factory = AgentFactory(settings)
     registry.add(factory.of_function("echo", echo, AgentPolicy(retry_safe=True)))
     registry.add(SymbolicAgent(lambda: gather_plugins(RuleExtractor(), chat_model(settings, clock)), clock))
+    directory = Directory(store.layers, store.users, store.definitions)
+    scopes = scopes_of(store, directory, clock)
     custodians: Mapping[Custody, Custodian] = {
         Custody.ENGINE: EngineCustodian(
-            store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units
+            store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units, scopes
         ),
         Custody.CLIENT: ClientCustodian(
             store.runs,
@@ -144,12 +197,15 @@ def wire(
         store=store,
         custodians=custodians,
         agents=registry,
+        tools=ToolRegistry(),
         extractor=RuleExtractor(),
         packs=PackShelf(store.packs),
         channels=ChannelRegistry(),
         telemetry=telemetry_from(settings),
         senders=senders_from(settings, clock),
         policy=policy or policy_from(settings),
+        scopes=scopes,
+        directory=directory,
         compiler=compiler or PlainCompiler(EstimatingTokenizer()),
         model=chat_model(settings, clock),
         clock=clock,

@@ -21,6 +21,7 @@ from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept, ResetOrder
 from turnkeeper.ports.runs import ResetWish, RunStore
+from turnkeeper.ports.scopes import Scopes
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.ports.units import UnitReader
 
@@ -37,6 +38,7 @@ class EngineCustodian:
     clock: Clock
     window: int
     most_units: int
+    scopes: Scopes
     _remembered: dict[tuple[TenantId, SessionId], Past] = field(default_factory=dict)
 
     async def open(self, run: Run) -> Conversation:
@@ -66,9 +68,9 @@ class EngineCustodian:
 
     async def _mounted(self, opened: Session) -> Collection[str]:
         """What is mounted now: what was taken away is out of reach at once. What came with a pack stays with it."""
-        now = (await self.sessions.get(opened.tenant, opened.id)).mounts
+        scope = await self.scopes.of(await self.sessions.get(opened.tenant, opened.id))
         packed = [mount for mount in opened.mounts if mount.kind is MountKind.PACK]
-        return {mount.id for mount in (*now, *packed)}
+        return {mount.id for mount in (*(each.mount for each in scope.mounts), *packed)}
 
     async def settle(
         self,

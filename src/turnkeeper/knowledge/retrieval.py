@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from turnkeeper.knowledge.words import content_words
-from turnkeeper.model.ids import KnowledgeBaseId
+from turnkeeper.model.ids import KnowledgeBaseId, SessionId, TenantId
+from turnkeeper.model.mount import Mount
 from turnkeeper.model.names import content_hash, name_key
 from turnkeeper.model.recall import SESSION_PLACE, FoundUnit, UnitQuery
 from turnkeeper.model.session import Session
@@ -14,6 +15,7 @@ from turnkeeper.ports.units import UnitReader, UnitView
 MOST_WORDS = 32
 FITTING_ROLE = 1.3
 FROM_THE_SESSION = 1.15
+NO_SESSION = SessionId("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,17 @@ class UnitMemory:
 
 def view_of(session: Session) -> UnitView:
     """What a run in this session may see."""
-    bases = tuple((KnowledgeBaseId(mount.id), mount.revision) for mount in session.mounts)
+    bases = tuple((KnowledgeBaseId(mount.id), mount.revision) for mount in session.mounts if mount.holds_units)
     return UnitView(tenant=session.tenant, session_id=session.id, epoch=session.epoch.number, bases=bases)
+
+
+async def search_base(
+    units: UnitReader, tenant: TenantId, mount: Mount, words: str, limit: int
+) -> Sequence[FoundUnit]:
+    """What one mounted knowledge base knows of some words, and nothing else."""
+    base = (KnowledgeBaseId(mount.id), mount.revision)
+    view = UnitView(tenant=tenant, session_id=NO_SESSION, epoch=0, bases=(base,))
+    return await UnitMemory(units, view).search(UnitQuery(words=words, limit=limit))
 
 
 def ranked(found: Sequence[FoundUnit], query: UnitQuery) -> Sequence[FoundUnit]:

@@ -8,7 +8,10 @@ from threading import Lock
 
 
 class Resource(StrEnum):
-    """What can be spent. Time is not: it passes by itself, and the deadline of a run stands for it."""
+    """What can be spent. Time is not: it passes by itself, and the deadline of a run stands for it.
+
+    A step is a call of a tool or of a model; they are counted where they have a limit.
+    """
 
     TOKENS = "tokens"
     TOOL_CALLS = "tool_calls"
@@ -16,6 +19,7 @@ class Resource(StrEnum):
     PAYLOAD_BYTES = "payload_bytes"
     RETRIES = "retries"
     REPLANS = "replans"
+    STEPS = "steps"
 
 
 class Overdrawn(Exception):
@@ -46,9 +50,13 @@ class Reservation:
             each.reserved += held
 
     def take(self) -> bool:
-        """One call is made now. False, and nothing spent, when all that was reserved has been used."""
+        """One call is made now. False, and nothing spent, when all that was reserved has been used.
+
+        Raises Overdrawn when it would be one step too many.
+        """
         if self._held == 0:
             return False
+        self._budgets[0].step()
         self._held -= 1
         for each in self._budgets:
             each.reserved -= 1
@@ -109,13 +117,28 @@ class Budget:
         name = Resource(resource).value
         if not 0 <= amount < float("inf"):
             raise ValueError("what is spent is a number, and not less than nothing")
+        spent = {name: amount, Resource.STEPS.value: amount} if self._counts_steps_for(name) else {name: amount}
         with self._lock:
             for budget in self.line():
-                left = budget._left(name)
-                if amount > left:
-                    raise Overdrawn(name, wanted=amount, left=left, limit=budget.most[name])
+                for each in spent:
+                    left = budget._left(each)
+                    if amount > left:
+                        raise Overdrawn(each, wanted=amount, left=left, limit=budget.most[each])
             for budget in self.line():
-                budget.used[name] = budget.used.get(name, 0) + amount
+                for each in spent:
+                    budget.used[each] = budget.used.get(each, 0) + amount
+
+    def step(self) -> None:
+        """One more call of a model. Raises Overdrawn where that is one step too many."""
+        if self._has_steps:
+            self.debit(Resource.STEPS)
+
+    def _counts_steps_for(self, name: str) -> bool:
+        return name == Resource.TOOL_CALLS and self._has_steps
+
+    @property
+    def _has_steps(self) -> bool:
+        return any(Resource.STEPS in budget.most for budget in self.line())
 
     def left(self, resource: Resource | str) -> float | None:
         """None where there is no limit."""

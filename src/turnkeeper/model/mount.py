@@ -43,3 +43,8 @@ class Mount:
     @property
     def ref(self) -> MountRef:
         return MountRef(kind=self.kind, id=self.id)
+
+    @property
+    def holds_units(self) -> bool:
+        """Whether it is a knowledge base, mounted by itself or come with a pack."""
+        return self.kind in (MountKind.KNOWLEDGE_BASE, MountKind.PACK)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from turnkeeper.model.budget import Budget, BudgetLimits
+from turnkeeper.model.definition import ModelTraits
 from turnkeeper.model.dialogue import IntentView
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TenantId, TraceId, UserId
 from turnkeeper.model.message import Message
@@ -14,6 +15,7 @@ from turnkeeper.model.mount import Mount
 from turnkeeper.model.pack import PackPin
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.safety import SafetyMode
+from turnkeeper.model.scope import NOTHING_INHERITED, Context
 from turnkeeper.model.session import Custody
 
 
@@ -24,7 +26,8 @@ class RunContext:
     `ceilings` are how far its packs let one run go, by name. `grants` are what its caller holds here; None means every
     one. `safety_mode` comes from policy. `claims` are what the caller said of its user and its agent, none of it
     believed beyond what its token proves. `warnings` name what was odd about the request. `plan_by` is until when the
-    caller gives the agent to make its plan.
+    caller gives the agent to make its plan. `mounts` are those that hold now, `inherited` what the layers above the
+    session say, and `model_profile` what they say of the model.
     """
 
     run_id: RunId
@@ -42,6 +45,8 @@ class RunContext:
     explicit: Preferences = field(default_factory=Preferences)
     preferred: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
+    inherited: Context = NOTHING_INHERITED
+    model_profile: ModelTraits | None = None
     packs: tuple[PackPin, ...] = ()
     ceilings: Mapping[str, int] = field(default_factory=dict)
     intent: IntentView | None = None

@@ -16,6 +16,7 @@ from turnkeeper.model.pack import PackPin
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
+from turnkeeper.model.scope import SessionScope
 from turnkeeper.model.session import Conversation
 from turnkeeper.model.unit import Unit, UnitChanges
 
@@ -51,6 +52,7 @@ class TurnDraft:
     unit_changes: UnitChanges = field(default_factory=UnitChanges)
     new_pins: tuple[PackPin, ...] | None = None
     lifetime: Lifetime | None = None
+    scope: SessionScope | None = None
     has_reset: bool = False
     is_over: bool = False
     reply: Reply | None = None

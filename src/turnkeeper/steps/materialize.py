@@ -4,23 +4,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnkeeper.errors import CompileFailed
+from turnkeeper.errors import CompileFailed, ModelNotAllowed
 from turnkeeper.intent.serving import check_served
 from turnkeeper.model.budget import Budget, BudgetLimits, Resource
 from turnkeeper.model.compiled import CompiledContext
+from turnkeeper.model.definition import ModelTraits
 from turnkeeper.model.ids import KnowledgeBaseId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.policy import Ceilings, Policy
+from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import RunInput
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.safety import SafetyMode, narrowest
+from turnkeeper.model.scope import NOTHING_INHERITED, Context
 from turnkeeper.model.session_state import SessionState
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.compiler import Compiler
+from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.hold_intent import spent_before
@@ -30,6 +34,9 @@ KNOWLEDGE_BASE_CHANGED = "knowledge_base_changed"
 BUDGET_CLIPPED = "budget_clipped"
 TASK_TRUNCATED = "task_truncated"
 SCOPE_CHECK_SKIPPED = "scope_check_skipped"
+TIMEOUT_SECONDS = "timeout_seconds"
+_NAMED = {Resource.STEPS: "max_steps"}
+"""How a limit of a context is called where it has not the name of what is spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class Materialize:
     agents: Agents
     policy: Policy
     compiler: Compiler
+    definitions: DefinitionStore
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         """Raises GrantMissing or ChannelNotAccepted when the intent of this turn is not for this caller."""
@@ -58,6 +66,8 @@ class Materialize:
             draft.trace.notes.warn(HISTORY_CUT, {"messages": len(conversation.history) - len(history)})
         await self._look_at(session.mounts, draft)
         ceilings = self.policy.ceilings(run.tenant, run.input.channel)
+        inherited = draft.scope.context if draft.scope else NOTHING_INHERITED
+        profile = await self._profile(draft, inherited)
         context = RunContext(
             run_id=run.id,
             trace_id=run.trace_id,
@@ -72,8 +82,10 @@ class Materialize:
             params=draft.dialogue.params,
             metadata=run.input.metadata,
             explicit=run.input.explicit,
-            preferred=session.preferences,
+            preferred=_preferred(session.preferences, inherited, profile),
             mounts=session.mounts,
+            inherited=inherited,
+            model_profile=profile,
             packs=session.packs,
             ceilings=_lowest(packs),
             intent=draft.intent,
@@ -122,14 +134,16 @@ class Materialize:
         """What the caller wants, under what tenant and channel, or else the house, allow, and each pack."""
         asked = draft.run.input.limits
         held = draft.budget or Budget(self.limits, used=spent_before(draft))
-        if not asked and not ceilings.budget and not packs:
+        inherited = draft.scope.context.limits if draft.scope else {}
+        if not asked and not ceilings.budget and not packs and not inherited:
             held.most = self.spending
             return held
         most: dict[str, float] = {}
         clipped = []
         for name in Resource:
             house = ceilings.budget.get(name, self.spending.get(name))
-            limits = (house, asked.get(f"max_{name}"), *(pack.ceilings.get(name) for pack in packs))
+            of_packs = (pack.ceilings.get(name) for pack in packs)
+            limits = (house, asked.get(f"max_{name}"), inherited.get(_NAMED.get(name, name)), *of_packs)
             known = [limit for limit in limits if limit is not None]
             if known:
                 most[name.value] = min(known)
@@ -149,13 +163,27 @@ class Materialize:
     def _deadline(self, draft: TurnDraft) -> datetime:
         """By the rule of its agent and its pack, or sooner when the caller has no more time: to plan, then to act."""
         latest, asked = self.deadline_of(draft), draft.run.input.limits
+        if draft.scope is not None and (seconds := draft.scope.context.limits.get(TIMEOUT_SECONDS)) is not None:
+            latest = min(latest, (draft.run.started_at or draft.run.accepted_at) + timedelta(seconds=seconds))
         if "max_wall_ms" not in asked or draft.run.mode is Mode.LONG_RUNNING:
             return latest
         began = draft.run.started_at or draft.run.accepted_at
         return min(latest, began + timedelta(milliseconds=asked["max_wall_ms"] + asked.get("plan_timeout_ms", 0)))
 
+    async def _profile(self, draft: TurnDraft, inherited: Context) -> ModelTraits | None:
+        """What the context says of the model. Raises ModelNotAllowed when this request chose one that it may not."""
+        found = None
+        if inherited.model_profile is not None:
+            profile = await self.definitions.model(draft.run.tenant, inherited.model_profile)
+            found = profile.traits if profile else ModelTraits(chat_model=inherited.model_profile)
+        chosen = draft.run.input.explicit.model
+        if chosen is not None and not inherited.permits_model(chosen) and (found is None or chosen != found.chat_model):
+            raise ModelNotAllowed(chosen)
+        return found
+
     async def _look_at(self, mounts: tuple[Mount, ...], draft: TurnDraft) -> None:
         """Knowledge bases that have changed since they were mounted are named; the turn sees them as they were."""
+        mounts = tuple(mount for mount in mounts if mount.holds_units)
         if not mounts:
             return
         now = await self.bases.revisions(draft.run.tenant, [KnowledgeBaseId(mount.id) for mount in mounts])
@@ -166,6 +194,15 @@ class Materialize:
         ]
         if changed:
             draft.trace.notes.warn(KNOWLEDGE_BASE_CHANGED, {"changed": changed})
+
+
+def _preferred(preferences: Preferences, inherited: Context, profile: ModelTraits | None) -> Preferences:
+    """The model of the context comes before what the session last used; one that is not allowed is not used."""
+    if profile is not None:
+        return replace(preferences, model=profile.chat_model)
+    if preferences.model is not None and not inherited.permits_model(preferences.model):
+        return replace(preferences, model=None)
+    return preferences
 
 
 def _plan_by(draft: TurnDraft) -> datetime | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from turnkeeper.errors import PackVersionMismatch
+from turnkeeper.errors import PackVersionMismatch, TenantSuspended
 from turnkeeper.model.band import Band, Lifetime, lifetime
 from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.run import Run
@@ -11,6 +11,8 @@ from turnkeeper.model.session import Custody, Session
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.scopes import Scopes
+from turnkeeper.scope.effective import refuse_isolation
 from turnkeeper.steps.draft import TurnDraft
 
 
@@ -20,10 +22,16 @@ class OpenSession:
     packs: PackShelf
     agents: Agents
     bands: Mapping[Classification, Band]
+    scopes: Scopes
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         conversation = await self.custodians[draft.run.custody].open(draft.run)
-        session = conversation.session
+        scope = await self.scopes.of(conversation.session)
+        if scope.is_suspended:
+            raise TenantSuspended
+        refuse_isolation(scope.context, scope.backend)
+        # From here on the mounts of the session are those that hold now, wherever they come from.
+        session = replace(conversation.session, mounts=tuple(each.mount for each in scope.mounts))
         pins = await self._pins(draft.run, session)
         if pins:
             mounts = (*session.mounts, *await self.packs.mounts(session.tenant, pins))
@@ -38,6 +46,7 @@ class OpenSession:
             dialogue=session.dialogue,
             new_pins=new_pins,
             lifetime=life,
+            scope=scope,
         )
 
     async def _pins(self, run: Run, session: Session) -> tuple[PackPin, ...]:
