@@ -4,6 +4,7 @@ A released code never changes. Faces render these in one place; `http_status` is
 """
 
 from turnkeeper.errors.approvals import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
+from turnkeeper.errors.agents import AgentMemoryLost, AgentMemoryUnavailable
 from turnkeeper.errors.base import TurnkeeperError
 from turnkeeper.errors.channels import (
     ArtifactDamaged,
@@ -131,6 +132,8 @@ __all__ = [
     "ENDS_OF_RUN",
     "AgentFailed",
     "AgentInactive",
+    "AgentMemoryLost",
+    "AgentMemoryUnavailable",
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",

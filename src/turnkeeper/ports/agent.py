@@ -221,6 +221,11 @@ class AgentTurn:
                 return self.next_answer() if place == self._answered else self._asks[place]
         return next((ask for ask in self._asks[: self._answered] if ask.approval_key == key), None)
 
+    @property
+    def asked(self) -> int:
+        """How many questions of this turn have been answered in all, also those that come later in this walk."""
+        return len(self._asks)
+
     def next_answer(self) -> Ask:
         """The question that comes next and was answered in an earlier walk through the agent."""
         ask = self._asks[self._answered]

@@ -1,0 +1,1 @@
+"""LangGraph graphs as agents; needs the extra `langgraph`."""

@@ -1,0 +1,218 @@
+"""A LangGraph graph as the agent of sessions."""
+
+import asyncio
+from typing import Any, TypedDict
+
+import pytest
+from langgraph.graph import START, StateGraph
+
+from tests.story.graphs import SessionState, talker, texts, traveller
+from turnkeeper import Settings, Turnkeeper, TurnkeeperError
+from turnkeeper.model.run import RunStatus
+
+
+async def test_nyqst_70_the_thread_is_there_after_the_first_turn_and_the_same_after_the_tenth(
+    keeper: Turnkeeper,
+) -> None:
+    graph, _ = talker()
+    keeper.add_graph("talker", graph)
+    session = await keeper.create_session(agent="talker")
+    threads = []
+
+    for number in range(10):
+        await keeper.chat(f"message {number}", session_id=session.id)
+        head = (await keeper.session(session.id)).agent_head
+        threads.append(head and head["thread"])
+
+    assert session.agent_head is None
+    assert threads == [f"{session.tenant}:{session.id}:1"] * 10
+
+
+async def test_nyqst_71_two_first_turns_at_once_on_two_nodes_agree_on_one_thread(
+    keeper: Turnkeeper, other_keeper: Turnkeeper
+) -> None:
+    for each in (keeper, other_keeper):
+        each.add_graph("talker", talker()[0])
+    session = await keeper.create_session(agent="talker")
+
+    replies = await asyncio.gather(
+        keeper.chat("one", session_id=session.id), other_keeper.chat("two", session_id=session.id)
+    )
+
+    assert sorted(reply.text.split(":")[0] for reply in replies) == ["1", "2"]
+    assert await threads_of(keeper, session.id) == [f"{session.tenant}:{session.id}:1"]
+
+
+async def threads_of(keeper: Turnkeeper, session_id: str) -> list[str]:
+    session = await keeper.session(session_id)
+    return list(await keeper._factory.memory().threads_of(session.tenant, session.id))
+
+
+async def test_nyqst_72_the_model_is_given_the_first_exchange_in_the_second_turn(keeper: Turnkeeper) -> None:
+    graph, model = talker()
+    keeper.add_graph("talker", graph.compile())
+
+    first = await keeper.chat("My name is Ada", agent="talker")
+    second = await keeper.chat("Who am I?", session_id=first.session_id)
+
+    assert (first.text.strip(), second.text.strip()) == ("1: My name is Ada", "2: My name is Ada")
+    assert texts(model.seen[-1]) == ["My name is Ada", "1: My name is Ada", "Who am I?"]
+
+
+async def test_nyqst_73_a_restart_between_turns_loses_nothing(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("talker", talker()[0])
+        first = await keeper.chat("My name is Ada", agent="talker")
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("talker", talker()[0])
+        second = await keeper.chat("Who am I?", session_id=first.session_id)
+
+    assert second.text.strip() == "2: My name is Ada"
+
+
+async def test_a_turn_that_fails_after_the_graph_has_written_is_not_remembered(keeper: Turnkeeper) -> None:
+    model_graph, model = talker()
+
+    def fail(state: SessionState) -> dict[str, Any]:
+        if "fail" in str(state["messages"][-2].text):
+            raise RuntimeError("after the model has answered")
+        return {}
+
+    graph = model_graph.add_node("fail", fail).add_edge("speak", "fail")
+    keeper.add_graph("talker", graph)
+    first = await keeper.chat("hello", agent="talker")
+    before = await places_of(keeper, first.session_id)
+
+    with pytest.raises(TurnkeeperError) as caught:
+        await keeper.chat("please fail", session_id=first.session_id)
+    after = await keeper.chat("what do you remember?", session_id=first.session_id)
+
+    assert caught.value.code == "agent_failed"
+    assert after.text.strip() == "2: hello"
+    assert texts(model.seen[-1]) == ["hello", "1: hello", "what do you remember?"]
+    assert len(await places_of(keeper, first.session_id)) == len(before) + 1
+
+
+async def places_of(keeper: Turnkeeper, session_id: str) -> set[tuple[str, str]]:
+    """What is in the tables of the saver."""
+    memory = keeper._factory.memory()
+    saver = await memory._opened()
+    return {place for thread in await threads_of(keeper, session_id) for place in await saver.places(thread)}
+
+
+async def test_a_reset_begins_a_new_thread(keeper: Turnkeeper) -> None:
+    keeper.add_graph("talker", talker()[0])
+    first = await keeper.chat("My name is Ada", agent="talker")
+
+    await keeper.reset(first.session_id)
+    after = await keeper.chat("Who am I?", session_id=first.session_id)
+
+    head = (await keeper.session(first.session_id)).agent_head
+    assert after.text.strip() == "1: Who am I?"
+    assert head is not None
+    assert head["thread"].endswith(":2")
+
+
+async def test_tokens_are_shown_as_they_come_and_tool_calls_each_by_its_id(keeper: Turnkeeper) -> None:
+    graph, _ = traveller()
+    keeper.add_graph("traveller", graph)
+
+    reply = await keeper.chat("Weather in Rome and Oslo?", agent="traveller")
+
+    run = await keeper.run(reply.run_id)
+    told = [(frame.type.value, frame.data) async for frame in keeper.follow(run)]
+    tools = [(type, data["key"], data["status"]) for type, data in told if type.startswith("tool.")]
+    assert reply.text.strip() == "Done: sunny in Rome, sunny in Oslo"
+    assert sorted(tools) == [
+        ("tool.finished", "call-Oslo", "ok"),
+        ("tool.finished", "call-Rome", "ok"),
+        ("tool.started", "call-Oslo", "started"),
+        ("tool.started", "call-Rome", "started"),
+    ]
+
+
+async def test_an_interrupt_waits_for_a_person_and_goes_on_after_a_restart(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("traveller", traveller()[0])
+        hello = await keeper.chat("hello", agent="traveller")
+        asked = await keeper.chat("Please book Rome", session_id=hello.session_id)
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("traveller", traveller()[0])
+        done = await keeper.chat("agreed", session_id=asked.session_id, answers=asked.run_id)
+        after = await keeper.chat("how often?", session_id=asked.session_id)
+
+    assert (asked.status, asked.text) == (RunStatus.WAITING, "Book a journey to Rome?")
+    assert done.text.strip() == "Done: agreed: Rome"
+    assert after.text.strip() == "You have spoken 3 times"
+
+
+async def test_several_interrupts_at_once_are_asked_one_by_one(keeper: Turnkeeper) -> None:
+    keeper.add_graph("traveller", traveller()[0])
+
+    asked = await keeper.chat("Please book Rome and Oslo", agent="traveller")
+    again = await keeper.chat("yes", session_id=asked.session_id, answers=asked.run_id)
+    done = await keeper.chat("no", session_id=asked.session_id, answers=asked.run_id)
+
+    assert {asked.text, again.text} == {"Book a journey to Rome?", "Book a journey to Oslo?"}
+    first, second = (text.removeprefix("Book a journey to ").rstrip("?") for text in (asked.text, again.text))
+    assert set(done.text.strip().removeprefix("Done: ").split(", ")) == {f"yes: {first}", f"no: {second}"}
+
+
+async def test_what_was_said_while_a_graph_waited_reaches_it_in_its_next_turn(keeper: Turnkeeper) -> None:
+    graph, model = traveller()
+    keeper.add_graph("traveller", graph)
+    asked = await keeper.chat("Please book Rome", agent="traveller")
+
+    await keeper.chat("it rains", session_id=asked.session_id)
+    await keeper.chat("agreed", session_id=asked.session_id, answers=asked.run_id)
+    await keeper.chat("so?", session_id=asked.session_id)
+
+    assert [text for text in texts(model.seen[-1]) if text] == [
+        "Please book Rome",
+        "agreed: Rome",
+        "Done: agreed: Rome",
+        "it rains",
+        "You have spoken 1 times",
+        "so?",
+    ]
+
+
+async def test_a_graph_without_messages_answers_with_its_state(keeper: Turnkeeper) -> None:
+    class Count(TypedDict):
+        word: str
+        length: int
+
+    def count(state: Count) -> dict[str, Any]:
+        return {"length": len(state["word"])}
+
+    graph = StateGraph(Count).add_node("count", count).add_edge(START, "count")
+    keeper.add_graph("counter", graph, takes=lambda turn: {"word": turn.text})
+
+    reply = await keeper.chat("seven", agent="counter")
+
+    assert reply.text == '{"word": "seven", "length": 5}'
+
+
+async def test_a_graph_can_be_cancelled(keeper: Turnkeeper) -> None:
+    begun, stopped = asyncio.Event(), asyncio.Event()
+
+    async def wait(state: SessionState) -> dict[str, Any]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return {}
+
+    keeper.add_graph("patient", StateGraph(SessionState).add_node("wait", wait).add_edge(START, "wait"))
+    ticket = await keeper.submit("hello", agent="patient")
+    await begun.wait()
+
+    await keeper.cancel(ticket.run.id)
+
+    await stopped.wait()
+    with pytest.raises(TurnkeeperError):
+        await keeper.reply_to(ticket)
+    assert await threads_of(keeper, ticket.run.session_id) == []
