@@ -161,7 +161,7 @@ class Turnkeeper:
     def _keep_channels(self) -> None:
         """What comes in and goes out through channels, and what comes along."""
         store, world, settings = self._store, self._world, self.settings
-        shelf = ArtifactShelf(store.artifacts, self._clock, settings.artifact_bytes)
+        shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, settings.artifact_bytes)
         self.artifacts = Artifacts(store.artifacts, shelf, audit=self._audit_of_command)
         self.bindings = Bindings(
             store.bindings,

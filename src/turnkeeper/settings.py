@@ -94,6 +94,9 @@ class Settings:
     pack_bytes: int = 1_048_576
 
     artifact_bytes: int = 20_971_520
+    artifact_files: str | None = None
+    artifact_grace_seconds: float = 7 * 86_400.0
+    manifest_entries: int = 10_000
     channel_bytes: int = 31_457_280
     smtp_url: str | None = field(default=None, repr=False)
     mail_from: str | None = None

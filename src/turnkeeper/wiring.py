@@ -3,9 +3,10 @@
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from turnkeeper.agents.chat_model import HttpChatModel
 from turnkeeper.agents.echo import echo
@@ -42,6 +43,7 @@ from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.scope.policy_file import read_policy
 from turnkeeper.settings import Settings
+from turnkeeper.stores.files import FileBlobs, KnownBlobs
 from turnkeeper.telemetry.counting import Counts
 
 if TYPE_CHECKING:
@@ -89,6 +91,14 @@ class AgentFactory:
 
 
 def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:
+    """The database, with the bytes of content in it or in files."""
+    store = open_database(settings, node, probe)
+    if settings.artifact_files is None:
+        return store
+    return replace(store, blobs=FileBlobs(Path(settings.artifact_files), cast(KnownBlobs, store.blobs)))
+
+
+def open_database(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:
     address = settings.database
     if address.startswith(("postgresql://", "postgres://")):
         from turnkeeper.stores.postgres.store import postgres_store

@@ -8,6 +8,7 @@ from tests.contract.backends import Backend, Refused
 from tests.contract.builders import TENANT, USER, audit_of, clock
 from turnkeeper.errors import ArtifactDamaged, ArtifactNotFound
 from turnkeeper.model.artifact import Artifact, sha256_of
+from turnkeeper.model.blob import ByteRange, NewBlob
 from turnkeeper.model.ids import ArtifactId, TenantId
 from turnkeeper.ports.store import Store
 from turnkeeper.substrate.artifacts import ArtifactShelf
@@ -34,15 +35,27 @@ def an_artifact(id: str = "art_1", content: bytes = LETTER, tenant: TenantId = T
     )
 
 
+async def brought(store: Store, content: bytes = LETTER, tenant: TenantId = TENANT) -> NewBlob:
+    upload = store.blobs.upload(tenant, clock.new_id("upl").removeprefix("upl_"))
+    await upload.add(content)
+    return await upload.finish()
+
+
 async def keep(store: Store, artifact: Artifact, content: bytes = LETTER) -> Artifact:
-    return await store.artifacts.keep(artifact, content, audit_of("keep_artifact", artifact.tenant))
+    new = await brought(store, content, artifact.tenant)
+    return await store.artifacts.keep(artifact, new, audit_of("keep_artifact", artifact.tenant))
+
+
+async def content_of(store: Store, artifact: Artifact) -> bytes:
+    blob = await store.artifacts.blob(artifact.tenant, artifact.sha256)
+    return b"".join([piece async for piece in store.blobs.read(blob, ByteRange(first=0, last=blob.size - 1))])
 
 
 async def test_an_artifact_is_read_as_it_was_kept(store: Store) -> None:
     kept = await keep(store, an_artifact())
 
     assert await store.artifacts.get(TENANT, kept.id) == kept == an_artifact()
-    assert await store.artifacts.content(kept) == LETTER
+    assert await content_of(store, kept) == LETTER
 
 
 async def test_the_same_content_is_kept_once_in_a_tenant_and_apart_from_others(store: Store, backend: Backend) -> None:
@@ -53,7 +66,7 @@ async def test_the_same_content_is_kept_once_in_a_tenant_and_apart_from_others(s
         ("acme", 1),
         ("globex", 1),
     ]
-    assert await store.artifacts.content(an_artifact("art_2")) == LETTER
+    assert await content_of(store, an_artifact("art_2")) == LETTER
 
 
 async def test_what_is_kept_under_an_id_stays_under_it(store: Store) -> None:
@@ -63,7 +76,7 @@ async def test_what_is_kept_under_an_id_stays_under_it(store: Store) -> None:
 
     assert again == an_artifact()
     with pytest.raises(ArtifactNotFound):
-        await store.artifacts.content(an_artifact(content=b"other"))
+        await content_of(store, an_artifact(content=b"other"))
 
 
 async def test_an_artifact_of_another_tenant_does_not_exist(store: Store) -> None:
@@ -72,7 +85,7 @@ async def test_an_artifact_of_another_tenant_does_not_exist(store: Store) -> Non
     with pytest.raises(ArtifactNotFound):
         await store.artifacts.get(TenantId("globex"), ArtifactId("art_1"))
     with pytest.raises(ArtifactNotFound):
-        await store.artifacts.content(an_artifact(tenant=TenantId("globex")))
+        await content_of(store, an_artifact(tenant=TenantId("globex")))
 
 
 async def test_keeping_an_artifact_is_audited_with_it(store: Store) -> None:
@@ -93,7 +106,7 @@ async def test_what_is_kept_can_neither_be_changed_nor_deleted(
 
 
 async def test_content_that_is_not_what_was_kept_is_not_given_out(store: Store, backend: Backend) -> None:
-    kept, shelf = await keep(store, an_artifact()), ArtifactShelf(store.artifacts, clock, most_bytes=10)
+    kept, shelf = await keep(store, an_artifact()), ArtifactShelf(store.artifacts, store.blobs, clock, most_bytes=10)
     assert await shelf.read(kept) == LETTER
 
     await backend.execute(DAMAGE[backend.package])

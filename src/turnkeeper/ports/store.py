@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from turnkeeper.ports.approvals import ApprovalStore
-from turnkeeper.ports.artifacts import ArtifactStore
+from turnkeeper.ports.artifacts import ArtifactStore, BlobStore
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.bindings import BindingStore
 from turnkeeper.ports.buckets import BucketStore
@@ -20,7 +20,9 @@ from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.outbox import OutboxStore
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.ports.runs import RunStore
+from turnkeeper.ports.scopes import Reach
 from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.ports.substrate import CollectionStore, ManifestStore, OutputStore, PointerStore
 from turnkeeper.ports.units import UnitStore
 from turnkeeper.ports.users import UserStore
 
@@ -65,6 +67,12 @@ class Store:
     packs: PackStore
     buckets: BucketStore
     artifacts: ArtifactStore
+    blobs: BlobStore
+    manifests: ManifestStore
+    pointers: PointerStore
+    outputs: OutputStore
+    reach: Reach
+    collection: CollectionStore
     bindings: BindingStore
     outbox: OutboxStore
     layers: LayerStore

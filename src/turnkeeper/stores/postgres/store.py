@@ -3,12 +3,13 @@
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.stores.postgres.approvals import PostgresApprovals
-from turnkeeper.stores.postgres.artifacts import PostgresArtifacts
+from turnkeeper.stores.postgres.artifacts import PostgresArtifacts, PostgresBlobs
 from turnkeeper.stores.postgres.audit import PostgresAudit
 from turnkeeper.stores.postgres.bases import PostgresBases
 from turnkeeper.stores.postgres.bindings import PostgresBindings
 from turnkeeper.stores.postgres.buckets import PostgresBuckets
 from turnkeeper.stores.postgres.checkpoints import PostgresCheckpoints
+from turnkeeper.stores.postgres.collection import PostgresCollection
 from turnkeeper.stores.postgres.contexts import PostgresContexts, PostgresLayouts
 from turnkeeper.stores.postgres.database import PostgresDatabase
 from turnkeeper.stores.postgres.definitions import PostgresDefinitions
@@ -16,9 +17,13 @@ from turnkeeper.stores.postgres.effects import PostgresEffects
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.layers import PostgresLayers, PostgresUsers
+from turnkeeper.stores.postgres.manifests import PostgresManifests
 from turnkeeper.stores.postgres.nodes import PostgresNodes
 from turnkeeper.stores.postgres.outbox import PostgresOutbox
+from turnkeeper.stores.postgres.outputs import PostgresOutputs
 from turnkeeper.stores.postgres.packs import PostgresPacks
+from turnkeeper.stores.postgres.pointers import PostgresPointers
+from turnkeeper.stores.postgres.reach import PostgresReach
 from turnkeeper.stores.postgres.runs import PostgresRuns
 from turnkeeper.stores.postgres.sessions import PostgresSessions
 from turnkeeper.stores.postgres.units import PostgresUnits
@@ -45,6 +50,12 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         packs=PostgresPacks(database, audit),
         buckets=PostgresBuckets(database),
         artifacts=PostgresArtifacts(database, audit),
+        blobs=PostgresBlobs(database),
+        manifests=PostgresManifests(database, audit),
+        pointers=PostgresPointers(database, audit),
+        outputs=PostgresOutputs(database, audit),
+        reach=PostgresReach(database),
+        collection=PostgresCollection(database),
         bindings=PostgresBindings(database, audit),
         outbox=PostgresOutbox(database, audit),
         layers=PostgresLayers(database, audit),

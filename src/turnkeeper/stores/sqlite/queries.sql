@@ -62,8 +62,11 @@ UPDATE sessions
  WHERE tenant = :tenant AND id = :session_id AND version = :version;
 
 -- name: session_and_lease
--- What intake must know before it takes a message in.
-SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, s.expires_by, l.*
+-- What intake must know before it takes a message in. A session in which a run waits for an approval does not expire.
+SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, s.expires_by, l.*,
+       EXISTS (SELECT 1 FROM approvals a JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
+                WHERE a.tenant = s.tenant AND a.session_id = s.id AND a.status = 'pending' AND r.status = 'waiting'
+              ) AS is_awaited
   FROM sessions s
   JOIN leases l ON l.tenant = s.tenant AND l.subject = s.id
  WHERE s.tenant = :tenant AND s.id = :session_id;
@@ -1085,7 +1088,7 @@ SELECT * FROM outputs
 SELECT kind, COUNT(*) AS count FROM outputs WHERE tenant = :tenant AND session_id = :session_id GROUP BY kind;
 
 -- name: accounts_of_session
-SELECT account FROM runs
+SELECT id, account FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id > :after
  ORDER BY id LIMIT :limit;
 
@@ -1179,6 +1182,9 @@ SELECT session_id, seq, event FROM messages
 -- What was sent and is no message, or none yet.
 SELECT id, input FROM runs WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: inputs_since
+SELECT input FROM runs WHERE tenant = :tenant AND id > :after AND input IS NOT NULL;
+
 -- name: sessions_that_mention
 SELECT id, mounts, archive, removed FROM sessions
  WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
@@ -1201,3 +1207,9 @@ SELECT no FROM blob_pieces WHERE tenant = :tenant AND content = :content;
 
 -- name: known_uploads
 SELECT content FROM blobs WHERE tenant = :tenant AND content IN (SELECT value FROM json_each(:contents));
+
+-- name: awaited_session
+-- Whether a run of the session waits for an approval.
+SELECT 1 AS is_awaited
+  FROM approvals a JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
+ WHERE a.tenant = :tenant AND a.session_id = :session_id AND a.status = 'pending' AND r.status = 'waiting' LIMIT 1;

@@ -5,12 +5,13 @@ from pathlib import Path
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
 from turnkeeper.stores.sqlite.approvals import SqliteApprovals
-from turnkeeper.stores.sqlite.artifacts import SqliteArtifacts
+from turnkeeper.stores.sqlite.artifacts import SqliteArtifacts, SqliteBlobs
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.bases import SqliteBases
 from turnkeeper.stores.sqlite.bindings import SqliteBindings
 from turnkeeper.stores.sqlite.buckets import SqliteBuckets
 from turnkeeper.stores.sqlite.checkpoints import SqliteCheckpoints
+from turnkeeper.stores.sqlite.collection import SqliteCollection
 from turnkeeper.stores.sqlite.contexts import SqliteContexts, SqliteLayouts
 from turnkeeper.stores.sqlite.database import SqliteDatabase
 from turnkeeper.stores.sqlite.definitions import SqliteDefinitions
@@ -18,9 +19,13 @@ from turnkeeper.stores.sqlite.effects import SqliteEffects
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.layers import SqliteLayers, SqliteUsers
+from turnkeeper.stores.sqlite.manifests import SqliteManifests
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
 from turnkeeper.stores.sqlite.outbox import SqliteOutbox
+from turnkeeper.stores.sqlite.outputs import SqliteOutputs
 from turnkeeper.stores.sqlite.packs import SqlitePacks
+from turnkeeper.stores.sqlite.pointers import SqlitePointers
+from turnkeeper.stores.sqlite.reach import SqliteReach
 from turnkeeper.stores.sqlite.runs import SqliteRuns
 from turnkeeper.stores.sqlite.sessions import SqliteSessions
 from turnkeeper.stores.sqlite.units import SqliteUnits
@@ -48,6 +53,12 @@ def sqlite_store(
         packs=SqlitePacks(database, audit),
         buckets=SqliteBuckets(database),
         artifacts=SqliteArtifacts(database, audit),
+        blobs=SqliteBlobs(database),
+        manifests=SqliteManifests(database, audit),
+        pointers=SqlitePointers(database, audit),
+        outputs=SqliteOutputs(database, audit),
+        reach=SqliteReach(database),
+        collection=SqliteCollection(database),
         bindings=SqliteBindings(database, audit),
         outbox=SqliteOutbox(database, audit),
         layers=SqliteLayers(database, audit),
