@@ -131,7 +131,7 @@ class Approvals:
         by_policy = Principal(tenant=approval.tenant, user=BY_POLICY, role=Role.OWNER)
         try:
             await self._settle(approval, after, by_policy, None)
-        except (ApprovalDecided, RunNotWaiting, SessionClosed, SessionExpired):
+        except (ApprovalDecided, SessionClosed, SessionExpired):
             return False
         return True
 
@@ -153,4 +153,9 @@ class Approvals:
             trace_id=trace_id,
         )
         about = {"approval_id": approval.id, "decision": decision.status.value}
-        await self._accept(inbound, principal, verb=Command.DECIDE_APPROVAL.value, about=about)
+        try:
+            await self._accept(inbound, principal, verb=Command.DECIDE_APPROVAL.value, about=about)
+        except RunNotWaiting:
+            # Somebody else was faster, or the run was ended.
+            now = await self._store.get(approval.tenant, approval.id)
+            raise ApprovalDecided(approval.id, now.status) from None

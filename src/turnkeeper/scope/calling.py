@@ -36,7 +36,7 @@ from turnkeeper.ports.tools import Tool, Tools
 from turnkeeper.scope.check import Answer, Gated, Refused, ScopeCheck, lacks
 
 SHOWN_CHARS = 2_000
-Search = Callable[[Mount, str, int], Awaitable[Sequence[FoundUnit]]]
+Search = Callable[[TenantId, Mount, str, int], Awaitable[Sequence[FoundUnit]]]
 """What a mounted knowledge base knows of some words."""
 
 
@@ -275,7 +275,7 @@ class CalledTools:
         mount = scope.mount(MountRef(kind=MountKind.KNOWLEDGE_BASE, id=knowledge_base))
         await self.check_within("knowledge.search", Resource(kind=ResourceKind.KNOWLEDGE_BASE, id=knowledge_base))
         assert mount is not None, "what may be searched is mounted"
-        return await self._desk.search(mount, words, limit)
+        return await self._desk.search(scope.tenant, mount, words, limit)
 
     @property
     def run(self) -> Run:

@@ -212,7 +212,7 @@ class PostgresAccepting:
         refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
         if intake.decision is not None:
             await decide_in(tx, run.tenant, intake.decision)
-            _, _, lease = await self._room_for(tx, intake)
+            lease = await locked_lease(tx, run.tenant, run.subject)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
         run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)

@@ -135,7 +135,7 @@ class SqliteAccepting:
         refuse_approval_from_elsewhere(run, asked.checkpoint, intake)
         if intake.decision is not None:
             decide_in(tx, run.tenant, intake.decision)
-            _, _, lease = self._room_for(tx, intake)
+            lease = lease_in(tx, run.tenant, run.subject)
         answered = replace(asked.checkpoint.answered(intake.answer_text), feed_no=lease["last_feed_no"] + 1)
         idle = lease["holder"] is None and lease["queued"] == 0
         run = run.woken(intake.run, lease["last_queue_no"] + 1, at - asked.at)
