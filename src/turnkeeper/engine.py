@@ -47,7 +47,7 @@ from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.settings import Settings
 from turnkeeper.steps.change_units import ChangeUnits
-from turnkeeper.steps.commit import Commit, explain
+from turnkeeper.steps.commit import Commit, account_of, explain
 from turnkeeper.steps.draft import Step, TurnDraft
 from turnkeeper.steps.hand_off import HandOff, RunSuspended
 from turnkeeper.steps.hold_intent import HoldIntent
@@ -55,6 +55,8 @@ from turnkeeper.steps.intake import TakeIn
 from turnkeeper.steps.materialize import TIMEOUT_SECONDS, Materialize
 from turnkeeper.steps.open_session import OpenSession
 from turnkeeper.steps.reset import Reset
+from turnkeeper.substrate.artifacts import ArtifactShelf
+from turnkeeper.substrate.of_run import SubstrateDesk
 
 log = logging.getLogger(__name__)
 
@@ -248,7 +250,15 @@ class Engine:
         carried = self._world.custodians[live.run.custody].carried(draft.opened) if draft.has_reset else None
         result = None if carried is None else {"carried": carried}
         told = refusals(live.run, error, at=now, clock=self._world.clock)
-        end = RunEnd(status=status, explanation=explanation, at=now, error=error, result=result, deliveries=told)
+        end = RunEnd(
+            status=status,
+            explanation=explanation,
+            at=now,
+            error=error,
+            result=result,
+            deliveries=told,
+            account=account_of(draft),
+        )
         try:
             ended = await self._runs.end(live.lease, end)
         except LeaseLost:
@@ -437,6 +447,7 @@ def turn_steps(world: World) -> tuple[tuple[str, Step], ...]:
                 state_bytes=settings.state_bytes,
                 critic_retries=settings.critic_retries,
                 desk=tool_desk(world),
+                substrate=substrate_desk(world),
             ),
         ),
     )
@@ -455,6 +466,21 @@ def tool_desk(world: World) -> ToolDesk:
         wakes=store.wakes,
         clock=world.clock,
         search=partial(search_base, store.units),
+    )
+
+
+def substrate_desk(world: World) -> SubstrateDesk:
+    """What every run needs to use artifacts, manifests and pointers."""
+    store, settings = world.store, world.settings
+    return SubstrateDesk(
+        shelf=ArtifactShelf(store.artifacts, store.blobs, world.clock, settings.artifact_bytes),
+        manifests=store.manifests,
+        pointers=store.pointers,
+        outputs=store.outputs,
+        feed=store.feed,
+        wakes=store.wakes,
+        clock=world.clock,
+        most_entries=settings.manifest_entries,
     )
 
 

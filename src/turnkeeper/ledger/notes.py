@@ -34,6 +34,7 @@ class RunNotes:
         self.document: Mapping[str, Any] | None = None
         self.model: str | None = None
         self.level: int | None = None
+        self.manifests: dict[str, str] = {}
 
     def begin(
         self,

@@ -43,6 +43,12 @@ class Command(StrEnum):
     ADD_SOURCE = "add_source"
     REMOVE_SOURCE = "remove_source"
     KEEP_ARTIFACT = "keep_artifact"
+    CREATE_MANIFEST = "create_manifest"
+    CREATE_POINTER = "create_pointer"
+    MOVE_POINTER = "move_pointer"
+    DELETE_POINTER = "delete_pointer"
+    PUBLISH = "publish"
+    COLLECT = "collect"
     DECIDE_APPROVAL = "decide_approval"
     CREATE_BINDING = "create_binding"
     CHANGE_BINDING = "change_binding"
@@ -50,6 +56,15 @@ class Command(StrEnum):
     PUT_CONTACT = "put_contact"
     REMOVE_CONTACT = "remove_contact"
     RETRY_DELIVERY = "retry_delivery"
+    REBASE = "rebase"
+    FORK = "fork"
+    SAVE_LAYOUT = "save_layout"
+    CREATE_LAYER = "create_layer"
+    CHANGE_LAYER = "change_layer"
+    CREATE_USER = "create_user"
+    CHANGE_USER = "change_user"
+    PUT_DEFINITION = "put_definition"
+    REMOVE_DEFINITION = "remove_definition"
 
     @property
     def changes_units(self) -> bool:

@@ -31,9 +31,12 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointerTarget:
-    """The pointer that a publication moves, and where it must stand for that."""
+    """The pointer that a publication moves, and where it must stand for that. `to` is a manifest that is there already,
+    None is the one that is published.
+    """
 
     id: PointerId
+    to: str | None = None
     expected: Expected | None = None
     reason: str | None = None
 
@@ -42,7 +45,7 @@ class PointerTarget:
 class Publication:
     """All of it comes out of the session in one go, or none of it. `emitted` are contents by hash, each with its path.
 
-    `made_for` is as on a NewManifest. Without a manifest only artifacts come out, without a pointer nothing moves. The
+    Without a manifest only artifacts come out, without a pointer nothing moves. The
     manifest of a publication has, unless it names another parent, the one that its pointer stands at.
     """
 
@@ -53,12 +56,11 @@ class Publication:
     pointer: PointerTarget | None = None
     published_by: UserId
     published_at: datetime
-    made_for: UserId | None = None
 
     def __post_init__(self) -> None:
-        if self.pointer is not None and self.manifest is None:
-            raise ValueError("a Publication that moves a pointer has a manifest to move it to")
-        if not self.emitted and self.manifest is None:
+        if self.pointer is not None and (self.manifest is None) == (self.pointer.to is None):
+            raise ValueError("a Publication that moves a pointer has one manifest to move it to")
+        if not self.emitted and self.manifest is None and self.pointer is None:
             raise ValueError("a Publication brings something out")
 
 

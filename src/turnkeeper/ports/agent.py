@@ -25,6 +25,7 @@ from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.memory import Memory
 from turnkeeper.ports.notes import Notes
 from turnkeeper.ports.runs import AgentTerms
+from turnkeeper.ports.substrate import Substrate
 from turnkeeper.ports.tools import RunTools
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class AgentTurn:
         "_calls",
         "_compiled",
         "_effects",
+        "_substrate",
         "_tell",
         "_tools",
         "context",
@@ -99,6 +101,7 @@ class AgentTurn:
         position: Mapping[str, Any] | None = None,
         tell: Callable[[FeedType, Mapping[str, Any]], Awaitable[None]] | None = None,
         tools: RunTools | None = None,
+        substrate: Substrate | None = None,
     ) -> None:
         self.context = context
         self.events = events
@@ -113,6 +116,7 @@ class AgentTurn:
         self._compiled = compiled
         self._tell = tell
         self._tools = tools
+        self._substrate = substrate
         self._calls = 0
         self.head = None if head is None else MappingProxyType(head)
         self.position = None if position is None else MappingProxyType(position)
@@ -250,6 +254,12 @@ class AgentTurn:
     def _its_tools(self) -> RunTools:
         assert self._tools is not None, "a turn that is handed off has its tools"
         return self._tools
+
+    @property
+    def substrate(self) -> Substrate:
+        """Artifacts, manifests and pointers, as far as the session reaches, and a way to bring something out of it."""
+        assert self._substrate is not None, "a turn that is handed off has a substrate"
+        return self._substrate
 
     @property
     def _its_effects(self) -> Effects:

@@ -1,6 +1,6 @@
 """What we ask of a database about manifests, pointers, outputs and what nobody refers to any more."""
 
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -131,26 +131,30 @@ class CollectionStore(Protocol):
 
 
 class Substrate(Protocol):
-    """What a run may do with the substrate; everything is checked against the scope of its session first."""
+    """What a run may do with the substrate; everything is checked against the scope of its session first.
 
-    async def emit(
+    Async agents await what these give; those in threads are handed the result. What is out of reach raises ScopeDenied,
+    the same for what does not exist.
+    """
+
+    def emit(
         self, content: bytes | AsyncIterable[bytes], *, path: str | None = None, media_type: str = ...
-    ) -> Artifact:
+    ) -> Awaitable[Artifact]:
         """Keep content as an output of the session. Raises LeaseLost, then nothing came out."""
 
-    async def read(self, pointer: str, path: str) -> bytes:
+    def read(self, pointer: str, path: str) -> Awaitable[bytes]:
         """A file of a mounted pointer, named by id or `namespace/name`. Raises ArtifactDamaged."""
 
-    async def entries(self, pointer: str) -> Sequence[ManifestEntry]:
+    def entries(self, pointer: str) -> Awaitable[Sequence[ManifestEntry]]:
         """What a mounted pointer holds."""
 
-    async def artifact(self, sha256: str) -> bytes:
+    def artifact(self, sha256: str) -> Awaitable[bytes]:
         """Content by its hash."""
 
-    async def manifest(self, sha256: str) -> Sequence[ManifestEntry]:
+    def manifest(self, sha256: str) -> Awaitable[Sequence[ManifestEntry]]:
         """The entries of a manifest by its hash."""
 
-    async def publish(
+    def publish(
         self,
         files: Mapping[str, str | Artifact],
         *,
@@ -159,8 +163,10 @@ class Substrate(Protocol):
         message: str | None = None,
         reason: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Published:
-        """Paths to content become a manifest, and the pointer moves there, in one transaction."""
+    ) -> Awaitable[Published]:
+        """Paths to content become a manifest, and the pointer moves there, in one transaction. Raises LeaseLost."""
 
-    async def advance(self, pointer: str, manifest: str, *, expected: Expected | None = None) -> Pointer:
-        """Move a mounted pointer to a manifest that is there already."""
+    def advance(
+        self, pointer: str, manifest: str, *, expected: Expected | None = None, reason: str | None = None
+    ) -> Awaitable[Pointer]:
+        """Move a mounted pointer to a manifest in reach, also to an older one."""

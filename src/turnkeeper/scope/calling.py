@@ -270,6 +270,10 @@ class CalledTools:
         if isinstance(answer, Gated):
             raise ScopeDenied(Denial.APPROVAL_REQUIRED)
 
+    async def mounted(self, ref: MountRef) -> Mount | None:
+        """How the session has this mounted at this moment."""
+        return (await self._scope()).mount(ref)
+
     async def search_within(self, knowledge_base: str, words: str, limit: int) -> Sequence[FoundUnit]:
         scope = await self._scope()
         mount = scope.mount(MountRef(kind=MountKind.KNOWLEDGE_BASE, id=knowledge_base))

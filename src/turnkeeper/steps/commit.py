@@ -6,6 +6,7 @@ from typing import Any
 
 from turnkeeper.knowledge.settling import TOO_MANY
 from turnkeeper.ledger.outbox import letters
+from turnkeeper.model.budget import Resource
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import Explanation
 from turnkeeper.model.ids import UnitId
@@ -24,6 +25,7 @@ UNITS_PUSHED_OUT = "units_pushed_out"
 UNITS_DROPPED = "units_dropped"
 MOST_QUOTED = 20
 FAILED = "failed"
+ACCOUNTED = (Resource.TOKENS, Resource.COST_CENTS, Resource.TOOL_CALLS)
 DONE_BY_COMMAND = {
     Command.IMPORT_UNITS: "The units were imported.",
     Command.EDIT_UNIT: "The unit was edited.",
@@ -59,6 +61,7 @@ class Commit:
             lifetime=draft.lifetime,
             dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
             intent=draft.dialogue.told,
+            account=account_of(draft),
             deliveries=letters(draft.run, draft.text, at=now, clock=self.clock),
             agent_head=draft.agent_head,
         )
@@ -96,6 +99,7 @@ class Commit:
             at=explanation.at,
             result=result,
             deliveries=letters(draft.run, text, at=explanation.at, clock=self.clock),
+            account=account_of(draft),
         )
         if not draft.unit_changes.is_empty:
             session = draft.opened.session
@@ -179,6 +183,25 @@ def spent(draft: TurnDraft) -> Mapping[str, Any]:
     if budget is None or not budget.model_calls:
         return {}
     return {"model_calls": budget.model_calls, "most_model_calls": budget.limits.model_calls}
+
+
+def account_of(draft: TurnDraft) -> Mapping[str, Any] | None:
+    """What the run spent, and what it was bound to; None for a plain turn, which has nothing to account for."""
+    budget = draft.context.budget if draft.context else draft.budget
+    said: dict[str, Any] = {}
+    if budget is not None:
+        said = {name.value: used for name in ACCOUNTED if (used := budget.used.get(name.value))}
+        if budget.model_calls:
+            said["model_calls"] = budget.model_calls
+    if draft.conversation is not None:
+        session = draft.conversation.session
+        bound = {"context_sha256": session.context_sha256, "model_profile": session.purpose.model_profile}
+        said |= {name: value for name, value in bound.items() if value is not None}
+    if draft.trace.notes.model is not None:
+        said["model"] = draft.trace.notes.model
+    if draft.trace.notes.manifests:
+        said["manifests"] = dict(draft.trace.notes.manifests)
+    return said or None
 
 
 def told(changes: UnitChanges) -> Mapping[str, Any]:

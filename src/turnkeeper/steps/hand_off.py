@@ -31,6 +31,7 @@ from turnkeeper.scope.calling import CalledTools, RunOfTools, ToolDesk
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.judging import Judging
 from turnkeeper.steps.receive import json_size
+from turnkeeper.substrate.of_run import RunOfSubstrate, RunSubstrate, SubstrateDesk
 
 _SPENT_BY = {Judgement.RETRY: Resource.RETRIES, Judgement.REPLAN: Resource.REPLANS}
 
@@ -57,6 +58,7 @@ class HandOff:
     state_bytes: int
     critic_retries: int
     desk: ToolDesk | None = None
+    substrate: SubstrateDesk | None = None
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         if draft.answer is not None:
@@ -147,6 +149,7 @@ class HandOff:
                     await output.add(piece)
 
     def _turn(self, draft: TurnDraft, effects: Effects, answered: int = 0) -> AgentTurn:
+        tools = None if self.desk is None else CalledTools(self.desk, self._calling(draft, effects))
         return AgentTurn(
             draft.materialized,
             draft.run.input.events,
@@ -160,8 +163,23 @@ class HandOff:
             head=draft.opened.session.agent_head,
             position=draft.resumed.position if draft.resumed else None,
             tell=partial(self._tell, draft.lease),
-            tools=None if self.desk is None else CalledTools(self.desk, self._calling(draft, effects)),
+            tools=tools,
+            substrate=self._substrate(draft, tools),
         )
+
+    def _substrate(self, draft: TurnDraft, tools: CalledTools | None) -> RunSubstrate | None:
+        """Checked by the same function as the tools."""
+        if self.substrate is None or tools is None:
+            return None
+        of = RunOfSubstrate(
+            run=draft.run,
+            lease=draft.lease,
+            check=tools.check_within,
+            mounted=tools.mounted,
+            notes=draft.trace.notes,
+            used=draft.trace.notes.manifests,
+        )
+        return RunSubstrate(self.substrate, of)
 
     async def _tell(self, lease: Lease, type: FeedType, said: Mapping[str, Any]) -> None:
         await self.feed.append(lease, type, said, at=self.clock.now())

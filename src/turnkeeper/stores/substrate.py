@@ -196,7 +196,7 @@ def move_of(row: Row) -> PointerMove:
     )
 
 
-def move_of_publication(publication: Publication, to: str, run_id: RunId | None) -> Move:
+def move_of_publication(publication: Publication, to: str | None, run_id: RunId | None) -> Move:
     assert publication.pointer is not None
     return Move(
         kind=MoveKind.ADVANCE,

@@ -62,8 +62,9 @@ class PostgresOutputs:
         await telling.tell_artifacts(before)
         if manifest is not None:
             await telling.tell_manifest(manifest, is_duplicate=is_duplicate)
-        if manifest is not None and pointer is not None:
-            pointer = await telling.move(pointer, manifest)
+        if publication.pointer is not None and pointer is not None:
+            to = publication.pointer.to or (manifest.sha256 if manifest else None)
+            pointer = await telling.move(pointer, to)
         return Published(manifest=manifest, is_duplicate=is_duplicate, pointer=pointer, outputs=tuple(telling.outputs))
 
     async def _held_by(self, tx: Tx, tenant: TenantId, manifest: str | None) -> frozenset[str]:
@@ -137,10 +138,10 @@ class _Telling:
             said = rows.manifest_said(manifest, is_duplicate=is_duplicate)
             await self._tell(OutputKind.MANIFEST, manifest.sha256, said)
 
-    async def move(self, pointer: Pointer, manifest: Manifest) -> Pointer:
+    async def move(self, pointer: Pointer, to: str | None) -> Pointer:
         """Where it stands already it does not move; that is no mistake, unless it was expected elsewhere."""
-        move = rows.move_of_publication(self._publication, manifest.sha256, self._run_id)
-        if pointer.manifest == manifest.sha256 and move.expected is None:
+        move = rows.move_of_publication(self._publication, to, self._run_id)
+        if pointer.manifest == to and move.expected is None:
             return pointer
         pointer, told = await move_pointer(self._tx, pointer, move)
         await self._tell(OutputKind.POINTER, pointer.id, rows.move_said(pointer, told))

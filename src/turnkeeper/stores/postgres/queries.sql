@@ -309,6 +309,71 @@ SELECT * FROM messages
  WHERE tenant = :tenant AND session_id = :session_id AND seq > :after
  ORDER BY seq LIMIT :limit;
 
+-- name: forked_from
+-- The sessions whose messages a fork shares, the nearest first, each up to a seq.
+WITH RECURSIVE chain (session_id, upto, depth) AS (
+    SELECT fork_of, fork_seq, 1 FROM sessions WHERE tenant = :tenant AND id = :session_id AND fork_of IS NOT NULL
+    UNION ALL
+    SELECT s.fork_of, LEAST(c.upto, s.fork_seq), c.depth + 1
+      FROM chain c
+      JOIN sessions s ON s.tenant = :tenant AND s.id = c.session_id
+     WHERE s.fork_of IS NOT NULL
+)
+SELECT session_id, upto FROM chain ORDER BY depth;
+
+-- name: messages_between
+SELECT * FROM messages
+ WHERE tenant = :tenant AND session_id = :session_id AND seq > :after AND seq <= :upto
+ ORDER BY seq LIMIT :limit;
+
+-- name: newest_messages_until
+SELECT * FROM messages
+ WHERE tenant = :tenant AND session_id = :session_id AND seq >= :first_seq AND seq <= :upto
+ ORDER BY seq DESC LIMIT :limit;
+
+-- name: turn_as_of
+-- A turn has what it changed; all else is as the newest turn before it in its epoch left it.
+SELECT t.run_id, t.epoch, t.last_seq, t.state, t.committed_at,
+       (SELECT p.preferences FROM turns p
+         WHERE p.tenant = t.tenant AND p.session_id = t.session_id AND p.number <= t.number AND p.epoch = t.epoch
+           AND p.preferences IS NOT NULL
+         ORDER BY p.number DESC LIMIT 1) AS preferences,
+       (SELECT p.dialogue FROM turns p
+         WHERE p.tenant = t.tenant AND p.session_id = t.session_id AND p.number <= t.number AND p.epoch = t.epoch
+           AND p.dialogue IS NOT NULL
+         ORDER BY p.number DESC LIMIT 1) AS dialogue,
+       (SELECT p.agent_head FROM turns p
+         WHERE p.tenant = t.tenant AND p.session_id = t.session_id AND p.number <= t.number AND p.epoch = t.epoch
+           AND p.agent_head IS NOT NULL
+         ORDER BY p.number DESC LIMIT 1) AS agent_head
+  FROM turns t
+ WHERE t.tenant = :tenant AND t.session_id = :session_id AND t.number = :turn;
+
+-- name: get_epoch
+SELECT first_seq, started_at FROM epochs WHERE tenant = :tenant AND session_id = :session_id AND number = :epoch;
+
+-- name: units_as_of
+-- Newest first. What was forgotten since then says nothing any more; what was superseded only later still held.
+SELECT u.data FROM units u
+  LEFT JOIN units b ON b.tenant = u.tenant AND b.place = u.place AND b.id = u.superseded_by
+ WHERE u.tenant = :tenant AND u.place = :session_id AND u.since = :epoch AND u.data IS NOT NULL
+   AND (u.turn <= :turn OR (u.turn IS NULL AND u.kept_at <= :at))
+   AND (u.status IN ('committed', 'pushed_out') OR b.turn > :turn OR (b.turn IS NULL AND b.kept_at > :at))
+ ORDER BY u.no DESC LIMIT :limit;
+
+-- name: heads_of_session
+SELECT agent_head FROM turns WHERE tenant = :tenant AND session_id = :session_id AND agent_head IS NOT NULL;
+
+-- name: open_checkpoints_of_session
+SELECT c.data FROM runs r
+  JOIN checkpoints c ON c.tenant = r.tenant AND c.run_id = r.id
+ WHERE r.tenant = :tenant AND r.session_id = :session_id AND r.ended_at IS NULL;
+
+-- name: mark_pruned
+UPDATE sessions SET pruned_at = :now
+ WHERE tenant = :tenant AND id = :session_id AND pruned_at IS NULL AND closed_at IS NOT NULL
+RETURNING status;
+
 -- name: change_settings
 UPDATE sessions
    SET status = :status, title = :title, double_text = :double_text, idle_for_seconds = :idle_for_seconds,
@@ -976,7 +1041,11 @@ SELECT * FROM effects WHERE tenant = :tenant AND run_id = :run_id AND key = :key
 SELECT * FROM effects WHERE tenant = :tenant AND run_id = :run_id ORDER BY started_at, key;
 
 -- name: any_effect
-SELECT key FROM effects WHERE tenant = :tenant AND run_id = :run_id LIMIT 1;
+-- What came out of a session is an effect too.
+SELECT 1 AS found FROM effects WHERE tenant = :tenant AND run_id = :run_id
+UNION ALL
+SELECT 1 FROM outputs WHERE tenant = :tenant AND session_id = :session_id AND run_id = :run_id
+LIMIT 1;
 
 -- name: begin_effect
 -- A second attempt keeps the moment of the first.

@@ -376,7 +376,7 @@ class PostgresRuns:
             if how is DoubleText.MERGE:
                 first = await tx.one(sql.first_queued_run, rows.lease_params(lease))
                 has_asked = await checkpoint_in(tx, run) is not None
-                place = {"tenant": run.tenant, "run_id": run.first_attempt}
+                place = {"tenant": run.tenant, "session_id": run.session_id, "run_id": run.first_attempt}
                 has_effect = await tx.one(sql.any_effect, place) is not None
                 is_next = first is not None and first["id"] == by
                 too_late = held["first_delta"] or has_asked or has_effect or not is_next
