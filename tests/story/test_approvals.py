@@ -82,7 +82,7 @@ async def test_nyqst_54_a_gated_action_waits_for_a_person_and_goes_on_when_one_a
         approval = await pending(keeper)
         assert (asked.status, crm.written) == (RunStatus.WAITING, [])
         assert approval.run_id == asked.run_id
-        assert approval.context["tool"] == "connector.crm.write"
+        assert "connector.crm.write" in approval.context["summary"]
         assert "Call back" in approval.context["arguments"]
 
         decided = await keeper.approvals.decide(approval.id, approve=True, reason="fine", principal=ADA)

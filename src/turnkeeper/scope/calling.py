@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,8 +33,9 @@ from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.scopes import Scopes
 from turnkeeper.ports.sessions import SessionStore
+from turnkeeper.ports.substrate import Check
 from turnkeeper.ports.tools import Tool, Tools
-from turnkeeper.scope.check import Answer, Gated, Refused, ScopeCheck, lacks
+from turnkeeper.scope.check import Allowed, Answer, Gated, Refused, ScopeCheck, lacks
 
 SHOWN_CHARS = 2_000
 Search = Callable[[TenantId, Mount, str, int], Awaitable[Sequence[FoundUnit]]]
@@ -65,6 +67,22 @@ class RunOfTools:
     context: RunContext
     effects: Effects
     own_tools: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """Something that a run is about to do, as a person is asked about it. `key` is the same in every walk."""
+
+    key: str
+    action: str
+    what: str
+    arguments: Mapping[str, Any]
+    resources: Sequence[Resource]
+    risk: SafetyMode
+
+    @property
+    def question(self) -> str:
+        return f"May {self.what} be done? The action is {self.action}."
 
 
 class CalledTools:
@@ -129,12 +147,17 @@ class CalledTools:
         answer = await self._answer(scope, tool, *resources)
         if isinstance(answer, Refused):
             return await self._refused(answer, name, call_id, key)
-        if isinstance(answer, Gated):
-            denied = await self._asked(turn, answer.rule, tool, arguments, resources, key)
-            if denied is not None:
-                return await self._refused(denied, name, call_id, key)
-        elif answer.rule is not None:
-            await self._tell(answer.rule, tool, arguments, resources, key)
+        deed = Deed(
+            key=key,
+            action=tool.spec.action,
+            what=f"the call of {name}",
+            arguments=arguments,
+            resources=resources,
+            risk=tool.spec.safety_mode,
+        )
+        denied = await self._asked(turn, answer, deed)
+        if denied is not None:
+            return await self._refused(denied, name, call_id, key)
         call = Call(self, scope, call_id, self._of.effects.key_of(key))
         return await self._recorded(tool, key, call_id, lambda: self._run(tool, call, given))
 
@@ -155,60 +178,48 @@ class CalledTools:
         scope = await self._desk.scopes.of(session)
         return replace(scope, is_suspended=True) if session.status.is_terminal else scope
 
-    async def _asked(
-        self,
-        turn: AgentTurn,
-        rule: GateRule,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        resources: Sequence[Resource],
-        key: str,
-    ) -> Refused | None:
-        """None when a person has approved. Raises Suspended while none has decided."""
+    async def _asked(self, turn: AgentTurn, answer: Allowed | Gated, deed: Deed) -> Refused | None:
+        """None when it may go on. Raises Suspended while a person has to decide and none has."""
+        if isinstance(answer, Allowed):
+            if answer.rule is not None:
+                await self._tell(answer.rule, deed)
+            return None
         if self._of.run.custody is Custody.CLIENT:
             return Refused(denial=Denial.APPROVAL_REQUIRED)
-        answered = turn.approval(key)
-        if answered is None and await self._of.effects.is_done(key):
+        decided = turn.approval(deed.key)
+        if decided is None and await self._of.effects.is_done(deed.key):
             return None
-        if answered is None:
-            raise Suspended(_question(tool), AskKind.APPROVAL, wish=self._wish(rule, tool, arguments, resources, key))
-        if answered.answer == ApprovalStatus.APPROVED:
-            return None
-        return Refused(denial=Denial.APPROVAL_REQUIRED)
+        if decided is None:
+            raise Suspended(deed.question, AskKind.APPROVAL, wish=self._wish(answer.rule, deed))
+        return None if decided.answer == ApprovalStatus.APPROVED else Refused(denial=Denial.APPROVAL_REQUIRED)
 
-    async def _tell(
-        self, rule: GateRule, tool: Tool, arguments: Mapping[str, Any], resources: Sequence[Resource], key: str
-    ) -> None:
+    async def _tell(self, rule: GateRule, deed: Deed) -> None:
         """It goes on; a person is told of it, or asked to look at it."""
-        if self._of.run.custody is Custody.CLIENT or await self._of.effects.is_begun(key):
+        if self._of.run.custody is Custody.CLIENT or await self._of.effects.is_begun(deed.key):
             return
-        run, wish = self._of.run, self._wish(rule, tool, arguments, resources, key)
-        approval = Approval.wished(wish, run.tenant, run.id, run.session_id)
+        run = self._of.run
+        approval = Approval.wished(self._wish(rule, deed), run.tenant, run.id, run.session_id)
         if rule.kind is GateKind.REVIEW:
             await self._desk.approvals.request(self._of.lease, approval)
         else:
-            await self._desk.feed.append(
-                self._of.lease, FeedType.APPROVAL_REQUESTED, approval.told, at=self._desk.clock.now()
-            )
+            now = self._desk.clock.now()
+            await self._desk.feed.append(self._of.lease, FeedType.APPROVAL_REQUESTED, approval.told, at=now)
         self._wake()
 
-    def _wish(
-        self, rule: GateRule, tool: Tool, arguments: Mapping[str, Any], resources: Sequence[Resource], key: str
-    ) -> ApprovalWish:
-        shown = msgspec.json.encode(arguments, enc_hook=str).decode()[:SHOWN_CHARS]
+    def _wish(self, rule: GateRule, deed: Deed) -> ApprovalWish:
+        shown = msgspec.json.encode(deed.arguments, enc_hook=str).decode()[:SHOWN_CHARS]
         return ApprovalWish(
             id=ApprovalId(self._desk.clock.new_id("appr")),
-            key=key,
-            action=tool.spec.action,
+            key=deed.key,
+            action=deed.action,
             rule=rule,
             context={
-                "summary": _question(tool),
-                "tool": tool.spec.name,
+                "summary": deed.question,
                 "arguments": shown,
-                "resources": [{"kind": each.kind.value, "id": each.id} for each in resources],
+                "resources": [{"kind": each.kind.value, "id": each.id} for each in deed.resources],
                 "agent": self._of.run.agent,
                 "user": self._of.run.user,
-                "risk": tool.spec.safety_mode.value,
+                "risk": deed.risk.value,
             },
             requested_at=self._desk.clock.now(),
         )
@@ -274,6 +285,28 @@ class CalledTools:
         """How the session has this mounted at this moment."""
         return (await self._scope()).mount(ref)
 
+    def asking(self, turn: AgentTurn) -> Check:
+        """A check for what the agent does by itself: it is denied, or a person is asked, as for a tool."""
+        counted = Counter[str]()
+
+        async def check(action: str, *resources: Resource) -> None:
+            answer = await self._desk.check(await self._scope(), action, *resources)
+            if isinstance(answer, Refused):
+                raise ScopeDenied(answer.denial)
+            counted[action] += 1
+            deed = Deed(
+                key=f"{action}#{counted[action]}",
+                action=action,
+                what=" and ".join(f"this to {each.kind.value} {each.id}" for each in resources) or "this",
+                arguments={},
+                resources=resources,
+                risk=SafetyMode.LOCAL_WRITE,
+            )
+            if await self._asked(turn, answer, deed) is not None:
+                raise ScopeDenied(Denial.APPROVAL_REQUIRED)
+
+        return check
+
     async def search_within(self, knowledge_base: str, words: str, limit: int) -> Sequence[FoundUnit]:
         scope = await self._scope()
         mount = scope.mount(MountRef(kind=MountKind.KNOWLEDGE_BASE, id=knowledge_base))
@@ -338,10 +371,6 @@ async def offered(
             continue
         found.append(replace(spec, gate=GateKind.AUTO if answer.rule is None else answer.rule.kind))
     return tuple(found)
-
-
-def _question(tool: Tool) -> str:
-    return f"May the tool {tool.spec.name} be called? Its action is {tool.spec.action}."
 
 
 def _denied(call_id: str, name: str, denial: Denial, message: str) -> ToolResult:
