@@ -8,27 +8,36 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
+from turnkeeper.agents.tools import FunctionTool
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
+    InvalidTransition,
     RunNotFound,
     SessionNotFound,
     SessionNotOver,
     ShuttingDown,
     StoreUnavailable,
     TurnkeeperError,
+    VersionMoved,
 )
+from turnkeeper.keeping.approvals import Approvals
 from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.audit import Audit
 from turnkeeper.keeping.bases import Bases
 from turnkeeper.keeping.bindings import Bindings
 from turnkeeper.keeping.channels import Channels
 from turnkeeper.keeping.continuing import checked_idle, continued
+from turnkeeper.keeping.definitions import Definitions
 from turnkeeper.keeping.deliveries import Deliveries
 from turnkeeper.keeping.door import Door, Ticket
+from turnkeeper.keeping.histories import Histories
 from turnkeeper.keeping.invoking import Invoking
+from turnkeeper.keeping.layers import Layers, Users
 from turnkeeper.keeping.limits import Limits
 from turnkeeper.keeping.packs import Packs
+from turnkeeper.keeping.resuming import ResumeView, Resuming, SessionEvent
+from turnkeeper.keeping.scoping import Pin, Scoping, purpose_of, written_layout
 from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
@@ -42,16 +51,20 @@ from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
+from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import AgentId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.node import Node
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
+from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.safety import SafetyMode
+from turnkeeper.model.scope import Level
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.tool import ToolSpec
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.channels import Channel
@@ -59,7 +72,10 @@ from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.critic import Critic
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.ports.store import WriteProbe
+from turnkeeper.ports.tools import Tool
+from turnkeeper.scope.calling import offered
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
@@ -70,6 +86,7 @@ from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
 
 F = TypeVar("F", bound=Callable[[AgentTurn], Any])
+T = TypeVar("T", bound=Callable[..., Any])
 
 
 class Turnkeeper:
@@ -98,7 +115,9 @@ class Turnkeeper:
         self._accepting = self._opened = self._closed = False
         self._open_the_door()
         self._keep_knowledge()
+        self._keep_scope()
         self._keep_channels()
+        self._keep_history()
         self._take_up_duties()
 
     def _open_the_door(self) -> None:
@@ -130,6 +149,14 @@ class Turnkeeper:
         )
         self.limits = Limits(self._store.buckets, world.policy, self._clock, self.settings.streams)
         self.audit = Audit(self._store.audit)
+        self.approvals = Approvals(
+            self._store.approvals,
+            self._store.wakes,
+            self._clock,
+            session_of=self.session,
+            accept=self.accept,
+            audit=self._audit_of_command,
+        )
 
     def _keep_knowledge(self) -> None:
         """What sessions know, and what configures them."""
@@ -141,6 +168,7 @@ class Turnkeeper:
             world.extractor,
             self._clock,
             settings,
+            world.scopes,
             session_of=self.session,
             change_session=self.change_session,
             audit=self._audit_of_command,
@@ -155,6 +183,43 @@ class Turnkeeper:
             bands=world.policy.bands,
             session_of=self.session,
             change_session=self.change_session,
+            audit=self._audit_of_command,
+        )
+
+    def _keep_scope(self) -> None:
+        """Who owns sessions, what they are for, and what they inherit."""
+        store, world, audit = self._store, self._world, self._audit_of_command
+        self.directory = world.directory
+        self.tenants, self.projects, self.objectives = (
+            Layers(level, store.layers, world.scopes, world.directory, self._clock, audit=audit)
+            for level in (Level.TENANT, Level.PROJECT, Level.OBJECTIVE)
+        )
+        self.users = Users(store.users, world.directory, self._clock, audit=audit)
+        self.definitions = Definitions(
+            store.definitions, world.directory, self._clock, living_agents=self._living_agents, audit=audit
+        )
+        self.scoping = Scoping(
+            world.scopes,
+            store.contexts,
+            store.layouts,
+            self._clock,
+            self.settings,
+            session_of=self.session,
+            change_session=self.change_session,
+        )
+        self._resuming = Resuming(store, self.scoping)
+
+    def _keep_history(self) -> None:
+        """What sessions were, and what their agents remember of it."""
+        store = self._store
+        self._histories = Histories(
+            histories=store.histories,
+            sessions=store.sessions,
+            wakes=store.wakes,
+            clock=self._clock,
+            settings=self.settings,
+            threads=self._factory.threads,
+            session_of=self.session,
             audit=self._audit_of_command,
         )
 
@@ -215,7 +280,9 @@ class Turnkeeper:
             Duty("audit-anchor", settings.anchor_seconds, lambda: store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
             Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
+            Duty("old-threads", 3600.0, self.prune_threads),
             Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
+            Duty("due-approvals", settings.renew_seconds, self._settle_approvals),
             Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
         )
 
@@ -280,6 +347,8 @@ class Turnkeeper:
                 await self._store.nodes.leave(self._node())
         except StoreUnavailable:
             pass  # Others notice by the missing beat.
+        if (threads := self._factory.threads()) is not None:
+            await threads.close()
         await self._store.wakes.close()
         await self._store.database.close()
 
@@ -305,23 +374,25 @@ class Turnkeeper:
         pack: str | None = None,
         critic: Critic | None = None,
         safety_mode: SafetyMode | str | None = None,
+        tools: Iterable[str] | None = None,
     ) -> Callable[[F], F]:
         """Register a function as an agent: async or sync, returning its answer or yielding it piece by piece.
 
         `retry_safe` says that an answer may be tried again when the node died in the middle of it. `pack` is what
         its sessions are pinned to, unless the first message asks for another one. `critic` judges its turns: it has
         `verify`, `score` or both, see `turnkeeper.ports.critic`. `safety_mode` is how far its runs may go, at most.
+        `tools` are patterns of the tools that it has, such as `crm.*`; without it, all that the session permits.
         """
-        if not is_id(name):
-            raise ValueError(f"an agent needs a simple name, not {name!r}")
-        policy = AgentPolicy(
-            double_text=DoubleText(double_text),
-            allows=frozenset(DoubleText(way) for way in allows),
+        policy = _agent_policy(
+            name,
+            double_text=double_text,
+            allows=allows,
             retry_safe=retry_safe,
             run_seconds=run_seconds,
             pack=pack,
             critic=critic,
-            safety_mode=None if safety_mode is None else SafetyMode(safety_mode),
+            safety_mode=safety_mode,
+            tools=tools,
         )
 
         def register(function: F) -> F:
@@ -329,6 +400,30 @@ class Turnkeeper:
             return function
 
         return register
+
+    def add_graph(
+        self,
+        name: str,
+        graph: Any,
+        *,
+        takes: Callable[[AgentTurn], Mapping[str, Any]] | None = None,
+        gives: Callable[[Mapping[str, Any]], str] | None = None,
+        speaks: Iterable[str] | None = None,
+        context: Callable[[AgentTurn], Any] | None = None,
+        recursion_limit: int | None = None,
+        **policy: Any,
+    ) -> None:
+        """Register a LangGraph graph, compiled or not, as an agent; needs the extra `langgraph`.
+
+        It remembers by checkpoints that turnkeeper keeps for it, whatever checkpointer it was compiled with. `takes`
+        makes the input of a turn, else it is what was said since its last one, as `messages`; `gives` makes the
+        answer out of the state, else it is what the assistant says. `speaks` names the nodes whose words are shown,
+        `context` makes LangGraph's runtime context. Other settings are those of `agent`.
+        """
+        how = {"takes": takes, "gives": gives, "context": context, "recursion_limit": recursion_limit}
+        nodes = None if speaks is None else frozenset(speaks)
+        terms = _agent_policy(name, **policy)
+        self._registry.add(self._factory.of_graph(name, graph, terms, speaks=nodes, **how))
 
     @property
     def critic(self) -> Critic | None:
@@ -344,6 +439,33 @@ class Turnkeeper:
         if not is_id(agent.id):
             raise ValueError(f"an agent needs a simple name, not {agent.id!r}")
         self._registry.add(agent)
+
+    def tool(
+        self,
+        name: str,
+        *,
+        action: str | None = None,
+        safety_mode: SafetyMode | str = SafetyMode.READ_ONLY,
+        repeatable: bool = False,
+    ) -> Callable[[T], T]:
+        """Register a function as a tool, async or not; what it takes is read from the types of its parameters.
+
+        `name` is like `crm.ticket.read`, and what policies speak of, unless an `action` says otherwise. A parameter of
+        type PointerRef, ManifestRef, ArtifactRef or KnowledgeBaseRef names something that the session must have. One
+        of type ToolCall is handed the call. `safety_mode` is what a run needs for it; `repeatable` says that calling
+        it twice does no harm when a node dies in the middle.
+        """
+
+        def register(function: T) -> T:
+            mode = SafetyMode(safety_mode)
+            self.add_tool(FunctionTool(name, function, action=action, safety_mode=mode, repeatable=repeatable))
+            return function
+
+        return register
+
+    def add_tool(self, tool: Tool) -> None:
+        """Register a tool of one's own making; see `turnkeeper.ports.tools`."""
+        self._world.tools.add(tool)
 
     def add_channel(self, channel: Channel) -> None:
         """Teach this turnkeeper a channel of one's own; see `turnkeeper.ports.channels`."""
@@ -537,15 +659,38 @@ class Turnkeeper:
         level: Any = None,
         idle_for_seconds: int | None = None,
         from_session_id: str | None = None,
+        module: Module | str | None = None,
+        project_id: str | None = None,
+        objective_id: str | None = None,
+        objective: str | None = None,
+        policy: PolicyTemplate | str | None = None,
+        model_profile: str | None = None,
+        backend: str | None = None,
+        pins: Iterable[Pin] = (),
+        layout: Any = None,
+        request_id: str | None = None,
+        is_current: bool = False,
         trace_id: str | None = None,
     ) -> Session:
         """Begin a session without a message; with `from_session_id` it continues a finished one.
 
-        Then it begins with the newest messages, the state, the units, the preferences and the mounts that the other
-        one ended with.
+        Then it begins with the newest messages, the state, the units, the preferences, the context and the mounts that
+        the other one ended with. `pins` are mounted on top of what it inherits. The same `request_id` again gives the
+        same session, and with `is_current` so does the same module and project while that session lives.
         """
+        purpose = purpose_of(
+            module=module,
+            project_id=project_id,
+            objective_id=objective_id,
+            objective=objective,
+            policy=policy,
+            model_profile=model_profile,
+            backend=backend,
+        )
+        pins, saved = tuple(pins), None if layout is None else written_layout(layout)
         inbound = Inbound(
             command=Command.CREATE,
+            request_id=request_id,
             agent=agent,
             pack=pack,
             plugins=plugins,
@@ -558,7 +703,7 @@ class Turnkeeper:
         if before is not None and agent is None:
             envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
-        session = replace(await self._engine.take_in.new_session(envelope), title=title)
+        session = replace(await self._engine.take_in.new_session(envelope, purpose), title=title)
         turn = None
         if before is not None:
             session, turn = continued(session, before, envelope.received_at)
@@ -566,11 +711,38 @@ class Turnkeeper:
             session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         bands = self._world.policy.bands
         session = session.living_for(await lifetime_of(session, session.packs, self._world.packs, bands))
-        await self._store.sessions.create(
-            session, audit_of(envelope, "accepted", session_id=session.id), continued=turn
+        session = await self.scoping.pinned_in(session, pins)
+        quotas = await self._engine.take_in.quotas(session.tenant, envelope.received_at)
+        said = (purpose, pins, title, idle_for_seconds, from_session_id, saved, is_current)
+        kept = await self._store.sessions.create(
+            session,
+            audit_of(envelope, "accepted", session_id=session.id),
+            continued=turn,
+            request=self._engine.take_in.request_to_create(envelope, said),
+            is_current=is_current,
+            most=None if quotas is None else quotas.sessions,
         )
+        if kept.id != session.id:
+            return kept
+        if saved is not None:
+            await self._store.layouts.save(session.tenant, session.id, saved, at=envelope.received_at)
         self._tell_of_session(session.tenant, session.id, session.agent)
-        return session
+        return kept
+
+    async def current_session(
+        self, module: Module | str, *, project_id: str | None = None, principal: Principal = LOCAL, **asked: Any
+    ) -> Session:
+        """The session that this user is in, in this module and project; a new one where there is none that lives.
+
+        Takes what `create_session` takes.
+        """
+        return await self.create_session(
+            module=module, project_id=project_id, is_current=True, principal=principal, **asked
+        )
+
+    async def rebase_session(self, session_id: str, **asked: Any) -> Session:
+        """Inherit again, as the layers are now; see `keeping.scoping`."""
+        return await self.scoping.rebase(session_id, **asked)
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL) -> Session:
         """Raises SessionNotFound, also when it belongs to somebody else. One that was idle for too long has expired."""
@@ -584,24 +756,72 @@ class Turnkeeper:
         return session
 
     async def sessions(
-        self, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+        self,
+        *,
+        principal: Principal = LOCAL,
+        before: str | None = None,
+        limit: int = 50,
+        sought: Sought = Sought(),  # noqa: B008
     ) -> Sequence[Session]:
         """Newest first: one's own, or all of the tenant's for its owner and admins."""
         owner = None if principal.sees_whole_tenant else principal.user
-        found = await self._store.sessions.list(
-            principal.tenant, owner=owner, before=None if before is None else SessionId(before), limit=limit
-        )
+        at = None if before is None else SessionId(before)
+        found = await self._store.sessions.list(principal.tenant, owner=owner, before=at, limit=limit, sought=sought)
         now = self._clock.now()
         return [
             await self._expire(session.tenant, session.id) if session.is_idle_too_long(now) else session
             for session in found
         ]
 
+    async def count_sessions(
+        self,
+        *,
+        principal: Principal = LOCAL,
+        sought: Sought = Sought(),  # noqa: B008
+    ) -> int:
+        """How many `sessions` would give without an end."""
+        owner = None if principal.sees_whole_tenant else principal.user
+        return await self._store.sessions.count(principal.tenant, owner=owner, sought=sought)
+
+    async def session_events(
+        self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100
+    ) -> Sequence[SessionEvent]:
+        """What happened to the session itself, oldest first, each with who did it."""
+        session = await self.session(session_id, principal=principal)
+        return await self._resuming.events(session, after=after, limit=limit)
+
+    async def resume_view(self, session_id: str, *, principal: Principal = LOCAL, messages: int = 20) -> ResumeView:
+        """Everything that somebody needs who comes back to a topic, in one call."""
+        return await self._resuming.view(await self.session(session_id, principal=principal), messages=messages)
+
     async def messages(
         self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100
     ) -> Sequence[Message]:
         session = await self.session(session_id, principal=principal)
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
+
+    async def state_at(self, session_id: str, turn: int, *, principal: Principal = LOCAL) -> StateAt:
+        """A session as it stood after one of its turns, less what was forgotten since. Raises TurnNotFound."""
+        return await self._histories.state_at(session_id, turn, principal=principal)
+
+    async def fork_session(
+        self,
+        session_id: str,
+        *,
+        at_turn: int | None = None,
+        title: str | None = None,
+        principal: Principal = LOCAL,
+        trace_id: str | None = None,
+    ) -> Session:
+        """Go on from a turn of a session, the last one unless another is named, in a new session of the same owner.
+
+        The messages up to there are shared, not copied; all else is as it was then, settings and pins as they are now.
+        """
+        session = await self._histories.fork(
+            session_id, at_turn=at_turn, title=title, principal=principal, trace_id=trace_id
+        )
+        self._tell_of_session(session.tenant, session.id, session.agent)
+        return session
 
     async def pause_session(self, session_id: str, **asked: Any) -> Session:
         """Lay a session aside; the next message on it resumes it. Takes what `close_session` takes."""
@@ -617,19 +837,26 @@ class Turnkeeper:
         self,
         session_id: str,
         *,
+        reason: str = "closed",
         principal: Principal = LOCAL,
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
-        return await self.change_session(
-            session_id,
-            SettingsChange(status=SessionStatus.CLOSED, reason="closed"),
-            command=Command.CLOSE,
-            principal=principal,
-            expected_version=expected_version,
-            trace_id=trace_id,
-        )
+        """Take no more messages, and cancel what is under way. It stays readable. Closing twice does no harm."""
+        try:
+            return await self.change_session(
+                session_id,
+                SettingsChange(status=SessionStatus.CLOSED, reason=reason),
+                command=Command.CLOSE,
+                principal=principal,
+                expected_version=expected_version,
+                trace_id=trace_id,
+            )
+        except (InvalidTransition, VersionMoved):
+            session = await self.session(session_id, principal=principal)
+            if session.status is not SessionStatus.CLOSED:
+                raise
+            return session
 
     async def change_session(
         self,
@@ -658,7 +885,16 @@ class Turnkeeper:
             audit=audit_of(envelope, "accepted", session_id=session.id, **about),
         )
         self._store.wakes.tell(session.tenant, Subject(session.id))
+        if changed.status.is_terminal:
+            await self._cancel_open_runs(changed)
         return changed
+
+    async def _cancel_open_runs(self, session: Session) -> None:
+        """Nothing goes on in a session that is over."""
+        most = self.settings.queue_limit + 2
+        for run in await self._store.runs.list(session.tenant, session.id, before=None, limit=most):
+            if run.status.is_open:
+                await self._dispatch.cancel(run)
 
     # --- runs
 
@@ -727,6 +963,15 @@ class Turnkeeper:
         run = await self.run(run_id, principal=principal)
         return effects_told(await self._store.effects.list(run.tenant, run.first_attempt), run)
 
+    async def tools_of(self, session_id: str, *, principal: Principal = LOCAL) -> tuple[ToolSpec, ...]:
+        """The tools that the agent of a session is offered right now."""
+        session = await self.session(session_id, principal=principal)
+        agent = self._world.agents.get(session.agent)
+        scope = await self._world.scopes.of(session)
+        return await offered(
+            self._world.tools, self._engine.check, scope, own_tools=agent.policy.tools if agent else None
+        )
+
     # --- the house
 
     async def forget_checkpoints(self) -> int:
@@ -735,6 +980,10 @@ class Turnkeeper:
         by_class = {each: now - timedelta(seconds=band.checkpoint_seconds) for each, band in bands.items()}
         before = now - timedelta(seconds=self.settings.checkpoint_seconds)
         return await self._store.checkpoints.forget(before=before, by_class=by_class)
+
+    async def prune_threads(self) -> int:
+        """Drop what graphs remember of sessions that are over, and say of how many; done each hour, on every node."""
+        return await self._histories.prune_threads()
 
     async def expire_idle_sessions(self) -> int:
         """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""
@@ -867,6 +1116,35 @@ class Turnkeeper:
         agents = frozenset(self._world.agents.all())
         return Node(id=self._world.node, started_at=self._started_at, seen_at=self._clock.now(), agents=agents)
 
+    async def _settle_approvals(self) -> None:
+        await self.approvals.settle_what_is_due()
+
     async def _forget_requests(self) -> None:
         before = self._clock.now() - timedelta(seconds=self.settings.request_seconds)
         await self._store.runs.forget_requests(before=before)
+
+
+def _agent_policy(
+    name: str,
+    *,
+    double_text: DoubleText | str = DoubleText.ENQUEUE,
+    allows: Iterable[DoubleText | str] = tuple(DoubleText),
+    retry_safe: bool = False,
+    run_seconds: float | None = None,
+    pack: str | None = None,
+    critic: Critic | None = None,
+    safety_mode: SafetyMode | str | None = None,
+    tools: Iterable[str] | None = None,
+) -> AgentPolicy:
+    if not is_id(name):
+        raise ValueError(f"an agent needs a simple name, not {name!r}")
+    return AgentPolicy(
+        double_text=DoubleText(double_text),
+        allows=frozenset(DoubleText(way) for way in allows),
+        retry_safe=retry_safe,
+        run_seconds=run_seconds,
+        pack=pack,
+        critic=critic,
+        safety_mode=None if safety_mode is None else SafetyMode(safety_mode),
+        tools=None if tools is None else tuple(tools),
+    )

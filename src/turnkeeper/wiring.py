@@ -22,11 +22,10 @@ from turnkeeper.channels.smtp_sender import SmtpSender, server_of
 from turnkeeper.custody.client import ClientCustodian
 from turnkeeper.custody.engine import EngineCustodian
 from turnkeeper.engine import World
-from turnkeeper.errors import ExtraMissing, PointerNotFound
+from turnkeeper.errors import ExtraMissing
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.binding import ReplyKind
-from turnkeeper.model.ids import AgentId, NodeId, PointerId, TenantId, sortable_id
-from turnkeeper.model.pointer import Pointer
+from turnkeeper.model.ids import AgentId, NodeId, sortable_id
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.model.session import Custody
 from turnkeeper.packs.compiling import PlainCompiler
@@ -151,13 +150,6 @@ def telemetry_from(settings: Settings) -> Counts:
     return OpenTelemetry()
 
 
-class NoPointers:
-    """Until there is a store of pointers: none is there."""
-
-    async def get(self, tenant: TenantId, pointer_id: PointerId) -> Pointer:
-        raise PointerNotFound(pointer_id)
-
-
 def scopes_of(store: Store, directory: Directory, clock: Clock) -> LiveScopes:
     return LiveScopes(
         directory=directory,
@@ -166,7 +158,7 @@ def scopes_of(store: Store, directory: Directory, clock: Clock) -> LiveScopes:
         contexts=store.contexts,
         bases=store.bases,
         artifacts=store.artifacts,
-        pointers=NoPointers(),
+        pointers=store.pointers,
         clock=clock,
     )
 

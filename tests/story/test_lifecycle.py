@@ -184,7 +184,7 @@ async def test_a_forbidden_change_of_status_is_refused(keeper: Turnkeeper) -> No
     with pytest.raises(InvalidTransition):
         await keeper.resume_session(reply.session_id)
     await keeper.close_session(reply.session_id)
-    for change in (keeper.pause_session, keeper.resume_session, keeper.close_session):
+    for change in (keeper.pause_session, keeper.resume_session):
         with pytest.raises(InvalidTransition):
             await change(reply.session_id)
     with pytest.raises(SessionClosed):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from turnkeeper.errors import (
     EnvelopeInvalid,
     KnowledgeBaseNotFound,
+    MountExcluded,
     SessionClosed,
     SessionExpired,
     SourceNotFound,
@@ -21,7 +22,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import AgentId, KnowledgeBaseId, SourceId
 from turnkeeper.model.knowledge_base import BaseLimits, KnowledgeBase, NewSource, Source, SourceKind
-from turnkeeper.model.mount import Mount, MountKind
+from turnkeeper.model.mount import Mount, MountKind, MountRef
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
@@ -31,6 +32,8 @@ from turnkeeper.ports.extractor import Extractor
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.units import UnitStore
+from turnkeeper.scope.effective import LiveScopes
+from turnkeeper.scope.inheritance import Choice, unpinned
 from turnkeeper.settings import Settings
 from turnkeeper.steps.receive import is_id
 
@@ -50,6 +53,7 @@ class Bases:
         extractor: Extractor,
         clock: Clock,
         settings: Settings,
+        scopes: LiveScopes,
         *,
         session_of: SessionOf,
         change_session: Callable[..., Awaitable[Session]],
@@ -57,7 +61,7 @@ class Bases:
         tell: Callable[[AgentId, KnowledgeEvent], None],
     ) -> None:
         self._bases, self._units, self._extractor, self._clock = bases, units, extractor, clock
-        self._settings = settings
+        self._settings, self._scopes = settings, scopes
         self._session_of, self._change_session, self._audit = session_of, change_session, audit
         self._tell = tell
 
@@ -190,17 +194,25 @@ class Bases:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """Let a session use a base as it is now. Mounting it again brings it up to date."""
+        """Let a session use a base as it is now. Mounting it again brings it up to date; what it inherited stays.
+
+        Raises MountExcluded.
+        """
         await self._session_of(session_id, principal=principal)
         base = await self.get(base_id, principal=principal)
         mount = Mount(kind=MountKind.KNOWLEDGE_BASE, id=base.id, revision=base.revision, mounted_at=self._clock.now())
 
-        def mounted(session: Session) -> tuple[Mount, ...]:
+        async def mounted(session: Session) -> SettingsChange:
+            removed = tuple(ref for ref in session.removed if ref != mount.ref)
+            if mount.ref in await self._scopes.excluded(session):
+                raise MountExcluded(mount.kind, mount.id)
+            if any(given.ref == mount.ref for given in (await self._scopes.context(session)).mounts):
+                return SettingsChange(removed=removed)
             others = tuple(each for each in session.mounts if each.id != base.id)
             if len(others) >= self._settings.mounts:
                 most = self._settings.mounts
                 raise EnvelopeInvalid.at("/knowledge_base", f"would be one too many: a session mounts at most {most}")
-            return (*others, mount)
+            return SettingsChange(mounts=(*others, mount), removed=removed)
 
         return await self._remount(Command.MOUNT, session_id, base.id, mounted, principal, expected_version, trace_id)
 
@@ -216,11 +228,13 @@ class Bases:
         """Take a base away from a session, at once: a turn that is running does not see it any more either."""
         id = KnowledgeBaseId(base_id)
 
-        def unmounted(session: Session) -> tuple[Mount, ...]:
-            left = tuple(each for each in session.mounts if each.id != id)
-            if len(left) == len(session.mounts):
+        async def unmounted(session: Session) -> SettingsChange:
+            ref, context = MountRef(kind=MountKind.KNOWLEDGE_BASE, id=id), await self._scopes.context(session)
+            before = Choice(pins=session.mounts, removed=session.removed)
+            left = unpinned(before, context, ref)
+            if left == before:
                 raise KnowledgeBaseNotFound(id)
-            return left
+            return SettingsChange(mounts=left.pins, removed=left.removed)
 
         return await self._remount(Command.UNMOUNT, session_id, id, unmounted, principal, expected_version, trace_id)
 
@@ -229,7 +243,7 @@ class Bases:
         command: Command,
         session_id: str,
         base_id: KnowledgeBaseId,
-        changed: Callable[[Session], tuple[Mount, ...]],
+        changed: Callable[[Session], Awaitable[SettingsChange]],
         principal: Principal,
         expected_version: int | None,
         trace_id: str | None,
@@ -243,7 +257,7 @@ class Bases:
             try:
                 remounted = await self._change_session(
                     session_id,
-                    SettingsChange(mounts=changed(session)),
+                    await changed(session),
                     command=command,
                     principal=principal,
                     expected_version=session.version if expected_version is None else expected_version,

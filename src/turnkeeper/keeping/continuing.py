@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.model.ids import RunId
+from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Finish
 from turnkeeper.model.session import Conversation, Session
 from turnkeeper.model.turn import Turn
@@ -35,6 +37,7 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         idle_for_seconds=before.session.idle_for_seconds,
         preferences=before.session.preferences if session.preferences.is_empty else session.preferences,
         mounts=before.session.mounts,
+        **_taken_over(session, before.session),
         packs=session.packs or before.session.packs,
         # What was said of a class is of that class wherever it is said again.
         classification=before.session.classification,
@@ -50,8 +53,17 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         finish=Finish.DONE,
         committed_at=at,
         units=UnitChanges(added=units),
+        preferences=session.preferences,
+        dialogue=session.dialogue,
     )
     return session, turn
+
+
+def _taken_over(session: Session, before: Session) -> dict[str, Any]:
+    """Who asks for nothing else goes on for the same purpose, with what was inherited and what was done without."""
+    if session.purpose != Purpose():
+        return {}
+    return {"purpose": before.purpose, "context_sha256": before.context_sha256, "removed": before.removed}
 
 
 def checked_idle(seconds: object) -> int:

@@ -67,6 +67,9 @@ class SessionStore(Protocol):
     async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
         """How many `list` would give without an end."""
 
+    async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
+        """How many runs a session has had, whatever their end."""
+
     async def living(self, tenant: TenantId, *, at: datetime) -> int:
         """How many sessions of the tenant live at this moment."""
 

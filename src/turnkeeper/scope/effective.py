@@ -118,6 +118,11 @@ class LiveScopes:
             self._remember((tenant, sha256), _decode(written))
         return Resolved(context=context, sha256=sha256, layers=layers)
 
+    async def excluded(self, session: Session) -> frozenset[MountRef]:
+        """What the layers above a session do not let it have now."""
+        purpose = session.purpose
+        return excluded_by(await self.layers.above(session.tenant, purpose.project_id, purpose.objective_id))
+
     async def gone(self, tenant: TenantId, refs: Collection[MountRef]) -> frozenset[MountRef]:
         """Those of these that are not there, or not any more. What came with a pack stays with it."""
         bases = [ref for ref in refs if ref.kind is MountKind.KNOWLEDGE_BASE]

@@ -300,6 +300,13 @@ class TakeIn:
             long_runs=self.settings.long_runs,
         )
 
+    def request_to_create(self, envelope: Envelope, said: object) -> RequestKey | None:
+        """The name under which a session is made; `said` is what was asked beyond the envelope."""
+        request = self._request(envelope)
+        if request is None:
+            return None
+        return replace(request, body_hash=hashlib.sha256(_canonical.encode((_said(envelope), said))).digest())
+
     def _grants(self, envelope: Envelope) -> tuple[str, ...] | None:
         """What the caller holds on this channel, whatever the door."""
         ceiling = self.policy.ceilings(envelope.principal.tenant, envelope.channel).grants

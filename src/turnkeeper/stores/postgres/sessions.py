@@ -19,6 +19,7 @@ from turnkeeper.stores import rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.postgres.histories import messages_after, newest_messages
 from turnkeeper.stores.postgres.units import change_units
 from turnkeeper.stores.sessions import created_request_params, current_params, living_params, sought_params
 
@@ -62,10 +63,13 @@ class PostgresSessions:
         session = rows.session_of(found[0])
         if known is not None and known.revision == session.revision:
             return Conversation(session=session, history=known.history[-window:], state=known.state)
-        state = found[0]["state"]
+        state, history = found[0]["state"], tuple(_newest_messages(found[0]))[::-1]
+        if session.fork is not None and len(history) < window:
+            first_seq, upto = session.epoch.first_seq, session.last_seq
+            history = await newest_messages(self._database, session, first_seq=first_seq, upto=upto, window=window)
         return Conversation(
             session=session,
-            history=tuple(_newest_messages(found[0]))[::-1],
+            history=history,
             state=rows.from_json(state) if state else {},
         )
 
@@ -92,6 +96,10 @@ class PostgresSessions:
         found = await self._database.read(sql.count_sessions, sought_params(tenant, owner, sought))
         return int(found[0]["found"])
 
+    async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
+        found = await self._database.read(sql.count_runs_of_session, {"tenant": tenant, "session_id": session_id})
+        return int(found[0]["found"])
+
     async def living(self, tenant: TenantId, *, at: datetime) -> int:
         found = await self._database.read(sql.living_sessions, {"tenant": tenant, "now": rows.micros(at)})
         return int(found[0]["found"])
@@ -108,6 +116,9 @@ class PostgresSessions:
         return told
 
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
+        found = await self._database.read(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if found and found[0]["fork_of"] is not None:
+            return await messages_after(self._database, rows.session_of(found[0]), after=after, limit=limit)
         params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
         return [rows.message_of(row) for row in await self._database.read(sql.messages_after, params)]
 
@@ -147,7 +158,8 @@ class PostgresSessions:
         turn = rows.turn_params(session.tenant, session.id, continued, session.revision - 1)
         await tx.run(sql.append_turn, turn)
         at = continued.committed_at
-        await change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+        changes, epoch, turn = continued.units, continued.epoch, continued.number
+        await change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=turn)
 
     async def _create_with_care(
         self,

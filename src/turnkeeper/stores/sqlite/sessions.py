@@ -19,6 +19,7 @@ from turnkeeper.stores.sessions import created_request_params, current_params, l
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.sqlite.histories import messages_after, newest_messages
 from turnkeeper.stores.sqlite.units import change_units
 
 
@@ -52,10 +53,13 @@ class SqliteSessions:
             return Conversation(session=session, history=known.history[-window:], state=known.state)
         place = {"tenant": tenant, "session_id": session_id, "first_seq": session.epoch.first_seq, "window": window}
         newest = self._database.read_values(sql.newest_messages, place)
-        state = found[0]["state"]
+        state, history = found[0]["state"], rows.history_of(newest)
+        if session.fork is not None and len(history) < window:
+            first_seq, upto = session.epoch.first_seq, session.last_seq
+            history = newest_messages(self._database, session, first_seq=first_seq, upto=upto, window=window)
         return Conversation(
             session=session,
-            history=rows.history_of(newest),
+            history=history,
             state=rows.from_json(state) if state else {},
         )
 
@@ -82,6 +86,10 @@ class SqliteSessions:
         found = self._database.read(sql.count_sessions, sought_params(tenant, owner, sought))
         return int(found[0]["found"])
 
+    async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
+        found = self._database.read(sql.count_runs_of_session, {"tenant": tenant, "session_id": session_id})
+        return int(found[0]["found"])
+
     async def living(self, tenant: TenantId, *, at: datetime) -> int:
         found = self._database.read(sql.living_sessions, {"tenant": tenant, "now": rows.micros(at)})
         return int(found[0]["found"])
@@ -97,6 +105,9 @@ class SqliteSessions:
         return told
 
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
+        found = self._database.read(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if found and found[0]["fork_of"] is not None:
+            return messages_after(self._database, rows.session_of(found[0]), after=after, limit=limit)
         params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
         return [rows.message_of(row) for row in self._database.read(sql.messages_after, params)]
 
@@ -134,7 +145,8 @@ class SqliteSessions:
             tx.executemany(sql.append_message, rows.message_params(session.tenant, session.id, continued))
             tx.execute(sql.append_turn, rows.turn_params(session.tenant, session.id, continued, session.revision - 1))
             at = continued.committed_at
-            change_units(tx, session.tenant, session.id, continued.units, epoch=continued.epoch, at=at, turn=0)
+            changes, epoch, turn = continued.units, continued.epoch, continued.number
+            change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=turn)
         if request is not None:
             tx.execute(sql.insert_request, created_request_params(request, session))
         if is_current:
