@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -46,6 +46,7 @@ from turnkeeper.ledger.feed import Feed, Frame
 from turnkeeper.ledger.outbox import Outbox, OutboxRules
 from turnkeeper.ledger.outcomes import Outcomes
 from turnkeeper.model.audit import AuditEntry, AuditFacts
+from turnkeeper.model.band import Lifetime
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command, Envelope, OnMissing
@@ -220,6 +221,8 @@ class Turnkeeper:
             settings=self.settings,
             threads=self._factory.threads,
             session_of=self.session,
+            lifetime_of=self._lifetime_of,
+            most_sessions=self._most_sessions,
             audit=self._audit_of_command,
         )
 
@@ -1115,6 +1118,13 @@ class Turnkeeper:
     def _node(self) -> Node:
         agents = frozenset(self._world.agents.all())
         return Node(id=self._world.node, started_at=self._started_at, seen_at=self._clock.now(), agents=agents)
+
+    async def _most_sessions(self, tenant: TenantId, at: datetime) -> int | None:
+        quotas = await self._engine.take_in.quotas(tenant, at)
+        return None if quotas is None else quotas.sessions
+
+    async def _lifetime_of(self, session: Session) -> Lifetime | None:
+        return await lifetime_of(session, session.packs, self._world.packs, self._world.policy.bands)
 
     async def _settle_approvals(self) -> None:
         await self.approvals.settle_what_is_due()

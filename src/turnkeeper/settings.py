@@ -51,6 +51,7 @@ class Settings:
     idle_seconds: int = 86_400
     request_seconds: float = 7 * 86_400.0
     checkpoint_seconds: float = 7 * 86_400.0
+    prune_seconds: float = 86_400.0
     anchor_seconds: float = 60.0
     expiry_seconds: float = 60.0
 

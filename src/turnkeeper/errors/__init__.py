@@ -3,8 +3,8 @@
 A released code never changes. Faces render these in one place; `http_status` is part of the meaning, not of a face.
 """
 
-from turnkeeper.errors.approvals import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
 from turnkeeper.errors.agents import AgentMemoryLost, AgentMemoryUnavailable
+from turnkeeper.errors.approvals import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
 from turnkeeper.errors.base import TurnkeeperError
 from turnkeeper.errors.channels import (
     ArtifactDamaged,
@@ -113,6 +113,7 @@ from turnkeeper.errors.sessions import (
     SessionMoved,
     SessionNotFound,
     SessionNotOver,
+    TurnNotFound,
     VersionMoved,
 )
 from turnkeeper.errors.stores import SchemaDamaged, SchemaTooNew, ShuttingDown, StoreUnavailable
@@ -237,6 +238,7 @@ __all__ = [
     "TokenExpired",
     "TooManyLongRuns",
     "TooManyStreams",
+    "TurnNotFound",
     "TurnkeeperError",
     "UnitNotCurrent",
     "UnitNotFound",

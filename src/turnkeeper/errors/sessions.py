@@ -81,6 +81,15 @@ class SessionNotOver(TurnkeeperError):
         super().__init__(f"Session {session_id!r} is still open. Go on in it, or close it first.")
 
 
+class TurnNotFound(TurnkeeperError):
+    code = "turn_not_found"
+    http_status = 404
+    title = "No such turn"
+
+    def __init__(self, session_id: SessionId, turn: int) -> None:
+        super().__init__(f"Session {session_id!r} has no turn {turn}. Its `turns` says how many there are.")
+
+
 class LeaseLost(TurnkeeperError):
     code = "lease_lost"
     http_status = 409

@@ -26,8 +26,8 @@ class Turn:
     `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, with the
     `lifetime` that this means, `dialogue` what it holds about its intent, `agent_head` where the agent's own memory
     stands; None leaves each as it is. `intent` is what the caller is told of it. `account` is what the run spent and
-    what it was bound to. Turn 0 is what a session took over from the one that it continues. `deliveries` go out
-    once it is kept.
+    what it was bound to. Turn 0 is what a session took over from the one that it continues, and a fork begins with
+    the turn that it was taken off after; no run made them. `deliveries` go out once it is kept.
     """
 
     number: int
@@ -48,7 +48,7 @@ class Turn:
     account: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if not self.messages and self.number > 0:
+        if not self.messages and self.run_id:
             raise ValueError("a Turn holds at least the message that it answers")
         if any(message.turn != self.number or message.epoch != self.epoch for message in self.messages):
             raise ValueError("the messages of a Turn carry its number and its epoch")

@@ -14,6 +14,7 @@ from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.ports.effects import EffectLedger
 from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.histories import HistoryStore
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.layers import LayerStore
 from turnkeeper.ports.nodes import NodeStore
@@ -61,6 +62,7 @@ class Store:
     wakes: Wakes
     audit: AuditStore
     nodes: NodeStore
+    histories: HistoryStore
     units: UnitStore
     bases: KnowledgeBaseStore
     explanations: ExplanationStore

@@ -47,6 +47,9 @@ class Commit:
             place = UnitPlace(chunk_id=f"session::t{conversation.session.turns + 1:04d}", at=now)
             forgotten = draft.unit_changes.forgotten
             draft = settled(draft, await custodian.settle(conversation, draft.staged_units, place, forgotten=forgotten))
+        began = conversation.session
+        # What a session or an epoch began with is told by its first turn, so that every turn can be asked for it.
+        is_first = began.turns == 0 or draft.has_reset
         turn = Turn.of(
             draft.run,
             conversation.session,
@@ -56,10 +59,10 @@ class Commit:
             finish=Finish.DONE,
             at=now,
             units=draft.unit_changes,
-            preferences=new_preferences(draft),
+            preferences=new_preferences(draft) or (began.preferences if is_first else None),
             packs=draft.new_pins,
             lifetime=draft.lifetime,
-            dialogue=None if draft.dialogue == conversation.session.dialogue else draft.dialogue,
+            dialogue=None if draft.dialogue == began.dialogue and not is_first else draft.dialogue,
             intent=draft.dialogue.told,
             account=account_of(draft),
             deliveries=letters(draft.run, draft.text, at=now, clock=self.clock),

@@ -158,8 +158,8 @@ class PostgresSessions:
         turn = rows.turn_params(session.tenant, session.id, continued, session.revision - 1)
         await tx.run(sql.append_turn, turn)
         at = continued.committed_at
-        changes, epoch, turn = continued.units, continued.epoch, continued.number
-        await change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=turn)
+        changes, epoch, number = continued.units, continued.epoch, continued.number
+        await change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=number)
 
     async def _create_with_care(
         self,

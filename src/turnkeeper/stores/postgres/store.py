@@ -16,6 +16,7 @@ from turnkeeper.stores.postgres.definitions import PostgresDefinitions
 from turnkeeper.stores.postgres.effects import PostgresEffects
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.feed import PostgresFeed
+from turnkeeper.stores.postgres.histories import PostgresHistories
 from turnkeeper.stores.postgres.layers import PostgresLayers, PostgresUsers
 from turnkeeper.stores.postgres.manifests import PostgresManifests
 from turnkeeper.stores.postgres.nodes import PostgresNodes
@@ -44,6 +45,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         wakes=PostgresWakes(database, node),
         audit=audit,
         nodes=PostgresNodes(database),
+        histories=PostgresHistories(database),
         units=PostgresUnits(database),
         bases=PostgresBases(database, audit),
         explanations=PostgresExplanations(database),

@@ -145,8 +145,8 @@ class SqliteSessions:
             tx.executemany(sql.append_message, rows.message_params(session.tenant, session.id, continued))
             tx.execute(sql.append_turn, rows.turn_params(session.tenant, session.id, continued, session.revision - 1))
             at = continued.committed_at
-            changes, epoch, turn = continued.units, continued.epoch, continued.number
-            change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=turn)
+            changes, epoch, number = continued.units, continued.epoch, continued.number
+            change_units(tx, session.tenant, session.id, changes, epoch=epoch, at=at, turn=number)
         if request is not None:
             tx.execute(sql.insert_request, created_request_params(request, session))
         if is_current:

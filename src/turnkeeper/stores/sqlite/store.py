@@ -18,6 +18,7 @@ from turnkeeper.stores.sqlite.definitions import SqliteDefinitions
 from turnkeeper.stores.sqlite.effects import SqliteEffects
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
+from turnkeeper.stores.sqlite.histories import SqliteHistories
 from turnkeeper.stores.sqlite.layers import SqliteLayers, SqliteUsers
 from turnkeeper.stores.sqlite.manifests import SqliteManifests
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
@@ -47,6 +48,7 @@ def sqlite_store(
         wakes=SqliteWakes(database),
         audit=audit,
         nodes=SqliteNodes(database),
+        histories=SqliteHistories(database),
         units=SqliteUnits(database),
         bases=SqliteBases(database, audit),
         explanations=SqliteExplanations(database),
