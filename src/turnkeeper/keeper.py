@@ -35,9 +35,12 @@ from turnkeeper.keeping.histories import Histories
 from turnkeeper.keeping.invoking import Invoking
 from turnkeeper.keeping.layers import Layers, Users
 from turnkeeper.keeping.limits import Limits
+from turnkeeper.keeping.manifests import Manifests
 from turnkeeper.keeping.packs import Packs
+from turnkeeper.keeping.pointers import Pointers
 from turnkeeper.keeping.resuming import ResumeView, Resuming, SessionEvent
 from turnkeeper.keeping.scoping import Pin, Scoping, purpose_of, written_layout
+from turnkeeper.keeping.substrate import Substrate
 from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.ledger.audit import Verdict, verify_audit
@@ -82,6 +85,7 @@ from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
 from turnkeeper.steps.receive import Inbound, is_id
 from turnkeeper.substrate.artifacts import ArtifactShelf
+from turnkeeper.substrate.collecting import Collector
 from turnkeeper.upkeep.leases import LeaseRenewer
 from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
@@ -231,6 +235,20 @@ class Turnkeeper:
         store, world, settings = self._store, self._world, self.settings
         shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, settings.artifact_bytes)
         self.artifacts = Artifacts(store.artifacts, shelf, audit=self._audit_of_command)
+        self.manifests = Manifests(
+            store.manifests, self._clock, most_entries=settings.manifest_entries, audit=self._audit_of_command
+        )
+        self.pointers = Pointers(store.pointers, self._clock, audit=self._audit_of_command)
+        self.substrate = Substrate(
+            store.outputs,
+            self.pointers,
+            Collector(store.collection, store.blobs, self._clock, settings.artifact_grace_seconds),
+            store.wakes,
+            self._clock,
+            most_entries=settings.manifest_entries,
+            session_of=self.session,
+            audit=self._audit_of_command,
+        )
         self.bindings = Bindings(
             store.bindings,
             world.channels,
@@ -283,6 +301,7 @@ class Turnkeeper:
             Duty("audit-anchor", settings.anchor_seconds, lambda: store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
             Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
+            Duty("loose-content", 86_400.0, lambda: self.substrate.collect()),
             Duty("old-threads", 3600.0, self.prune_threads),
             Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
             Duty("due-approvals", settings.renew_seconds, self._settle_approvals),
