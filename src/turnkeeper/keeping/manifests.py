@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from turnkeeper.errors import ManifestNotFound, NotAllowed
-from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import UserId
@@ -13,12 +12,9 @@ from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.substrate import ManifestStore
 from turnkeeper.substrate.artifacts import plain_sha256
-from turnkeeper.substrate.publishing import checked_entries, entries_of, new_manifest
+from turnkeeper.substrate.publishing import Files, entries_of, new_manifest
 
 ENTRIES_AT_ONCE = 1_000
-
-Entries = Sequence[tuple[str, str, Mapping[str, Any]]]
-"""Path, hash of the content and metadata of each entry."""
 
 
 class Manifests:
@@ -31,7 +27,7 @@ class Manifests:
 
     async def create(
         self,
-        files: Mapping[str, str | Artifact] | Entries,
+        files: Files,
         *,
         metadata: Mapping[str, Any] | None = None,
         parent: str | None = None,
@@ -45,10 +41,9 @@ class Manifests:
         """
         if not principal.may_write:
             raise NotAllowed("A viewer makes no manifests. Ask the operator for another role.")
-        entries = entries_of(files) if isinstance(files, Mapping) else checked_entries(files)
         new = new_manifest(
             principal.tenant,
-            entries,
+            entries_of(files),
             metadata=metadata,
             parent=None if parent is None else checked_manifest(parent),
             message=message,

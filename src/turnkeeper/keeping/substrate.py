@@ -7,7 +7,6 @@ from turnkeeper.errors import ManifestInvalid, NotAllowed, SessionClosed, Sessio
 from turnkeeper.keeping.manifests import made_for
 from turnkeeper.keeping.pointers import Pointers, check_may_move
 from turnkeeper.keeping.units import SessionOf
-from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
@@ -27,7 +26,7 @@ from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import Wakes
 from turnkeeper.ports.substrate import OutputStore
 from turnkeeper.substrate.collecting import Collected, Collector
-from turnkeeper.substrate.publishing import entries_of, new_manifest, publication_of
+from turnkeeper.substrate.publishing import Files, artifacts_in, entries_of, new_manifest, publication_of
 
 SESSIONS_AT_ONCE = 100
 
@@ -52,7 +51,7 @@ class Substrate:
     async def publish(
         self,
         session_id: str,
-        files: Mapping[str, str | Artifact],
+        files: Files,
         *,
         pointer: str | None = None,
         expected: Expected | None = None,
@@ -96,7 +95,7 @@ class Substrate:
         audit = self._audit(
             Command.PUBLISH, principal, trace_id, session_id=session.id, manifest=manifest.sha256, pointer_id=pointer
         )
-        publication = publication_of(files, manifest, session.id, target)
+        publication = publication_of(manifest, session.id, target, artifacts_in(files))
         published = await self._outputs.publish(publication, audit=audit)
         self._wakes.tell(session.tenant, Subject(session.id))
         return published

@@ -19,6 +19,7 @@ from turnkeeper.server import (
     packs,
     runs,
     sessions,
+    substrate,
     units,
 )
 from turnkeeper.server.auth import bearer
@@ -56,6 +57,10 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         audit.router,
         packs.of_session,
         artifacts.router,
+        substrate.manifests,
+        substrate.pointers,
+        substrate.of_session,
+        substrate.storage,
         channels.router,
         channels.doors,
         bindings.router,

@@ -1,22 +1,32 @@
 """How much of a body is taken in before it is refused."""
 
-from fastapi import Request
+from collections.abc import AsyncIterator
 
-from turnkeeper.errors import BodyTooLarge, MediaTypeNotSupported
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from turnkeeper.errors import BodyTooLarge, MalformedRequest, MediaTypeNotSupported
 
 
 async def read_body(request: Request, *, most_bytes: int) -> bytes:
     """The whole body. Raises BodyTooLarge as soon as its announced or its real size is too much."""
+    return b"".join([chunk async for chunk in stream_body(request, most_bytes=most_bytes)])
+
+
+async def stream_body(request: Request, *, most_bytes: int) -> AsyncIterator[bytes]:
+    """The body as it comes in. Raises BodyTooLarge as soon as its announced or its real size is too much."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > most_bytes:
         raise BodyTooLarge(most_bytes)
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > most_bytes:
-            raise BodyTooLarge(most_bytes)
-        chunks.append(chunk)
-    return b"".join(chunks)
+    size = 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > most_bytes:
+                raise BodyTooLarge(most_bytes)
+            yield chunk
+    except ClientDisconnect:
+        raise MalformedRequest("The request broke off.") from None
 
 
 def require_json(request: Request) -> None:

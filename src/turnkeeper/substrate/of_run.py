@@ -5,7 +5,7 @@ lease: a run that has lost it brings out nothing.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterable, Coroutine, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import PointerId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.manifest import ManifestEntry
-from turnkeeper.model.mount import Mount, MountKind, MountMode, MountRef
+from turnkeeper.model.mount import MountKind, MountMode, MountRef
 from turnkeeper.model.output import PointerTarget, Publication, Published
 from turnkeeper.model.pointer import Expected, Pointer
 from turnkeeper.model.principal import Principal
@@ -26,9 +26,9 @@ from turnkeeper.model.tool import Denial, Resource, ResourceKind
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.notes import Notes
-from turnkeeper.ports.substrate import Check, ManifestStore, OutputStore, PointerStore
+from turnkeeper.ports.substrate import Check, ManifestStore, Mounted, OutputStore, PointerStore
 from turnkeeper.substrate.artifacts import ANY_CONTENT, ArtifactShelf, plain_sha256
-from turnkeeper.substrate.publishing import Files, entries_of, new_manifest, publication_of
+from turnkeeper.substrate.publishing import Files, artifacts_in, entries_of, new_manifest, publication_of
 
 READ_POINTER = "substrate.pointer.read"
 ADVANCE_POINTER = "substrate.pointer.advance"
@@ -37,9 +37,6 @@ READ_MANIFEST = "substrate.manifest.read"
 READ_ARTIFACT = "substrate.artifact.read"
 EMIT_ARTIFACT = "substrate.artifact.emit"
 ENTRIES_AT_ONCE = 1_000
-
-Mounted = Callable[[MountRef], Awaitable[Mount | None]]
-"""How the session has something mounted at this moment; None when it has not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +205,7 @@ class RunSubstrate:
             made_for=None,
             most_entries=self._desk.most_entries,
         )
-        published = await self._bring_out(publication_of(files, manifest, run.session_id, target))
+        published = await self._bring_out(publication_of(manifest, run.session_id, target, artifacts_in(files)))
         if published.pointer is not None and published.pointer.manifest is not None:
             self._of.used[published.pointer.id] = published.pointer.manifest
         return published

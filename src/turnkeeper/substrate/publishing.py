@@ -1,6 +1,6 @@
 """Making a publication out of paths and content."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,18 +16,25 @@ MOST_DETAILS = 50
 MOST_METADATA_BYTES = 65_536
 MOST_MESSAGE_CHARS = 4_000
 
-Files = Mapping[str, str | Artifact]
-"""Paths, each with an artifact or the hash of its content."""
+Entries = Sequence[tuple[str, str, Mapping[str, Any]]]
+Files = Mapping[str, str | Artifact] | Entries
+"""Paths, each with an artifact or the hash of its content; or path, hash and metadata of each entry."""
 
 
 def entries_of(files: Files) -> list[ManifestEntry]:
     """In the order that they are given in. Raises ManifestInvalid."""
+    if not isinstance(files, Mapping):
+        return checked_entries(files)
     return checked_entries(
         [(path, each.sha256 if isinstance(each, Artifact) else each, {}) for path, each in files.items()]
     )
 
 
-def checked_entries(given: Sequence[tuple[str, str, Mapping[str, Any]]]) -> list[ManifestEntry]:
+def artifacts_in(files: Files) -> Iterable[object]:
+    return files.values() if isinstance(files, Mapping) else ()
+
+
+def checked_entries(given: Entries) -> list[ManifestEntry]:
     """Paths that stay inside of their tree, each once, with the hash of a content. Raises ManifestInvalid."""
     faults: list[Mapping[str, Any]] = []
     seen: set[str] = set()
@@ -78,12 +85,18 @@ def new_manifest(
 
 
 def publication_of(
-    files: Files, manifest: NewManifest, session_id: SessionId, pointer: PointerTarget | None
+    manifest: NewManifest,
+    session_id: SessionId,
+    pointer: PointerTarget | None,
+    artifacts: Iterable[object] = (),
 ) -> Publication:
+    """Of `artifacts`, those that are known beside their hash are told with their id and type."""
+    known = {each.sha256: each for each in artifacts if isinstance(each, Artifact)}
     emitted: dict[str, Mapping[str, Any]] = {}
-    for path, each in files.items():
-        about = {"artifact_id": each.id, "media_type": each.media_type} if isinstance(each, Artifact) else {}
-        emitted.setdefault(each.sha256 if isinstance(each, Artifact) else each.lower(), {"path": path, **about})
+    for entry in manifest.entries:
+        artifact = known.get(entry.sha256)
+        about = {"artifact_id": artifact.id, "media_type": artifact.media_type} if artifact else {}
+        emitted.setdefault(entry.sha256, {"path": entry.path, **about})
     return Publication(
         tenant=manifest.tenant,
         session_id=session_id,
