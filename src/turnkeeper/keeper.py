@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
-from turnkeeper.agents.tools import FunctionTool
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
@@ -480,7 +479,7 @@ class Turnkeeper:
 
         def register(function: T) -> T:
             mode = SafetyMode(safety_mode)
-            self.add_tool(FunctionTool(name, function, action=action, safety_mode=mode, repeatable=repeatable))
+            self.add_tool(self._factory.of_tool(name, function, action=action, safety_mode=mode, repeatable=repeatable))
             return function
 
         return register

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from turnkeeper.agents.registry import AgentRegistry
 from turnkeeper.agents.symbolic.agent import SymbolicAgent
 from turnkeeper.agents.symbolic.builtin import gather_plugins
 from turnkeeper.agents.threads import AgentThreads
-from turnkeeper.agents.tools import ToolRegistry
+from turnkeeper.agents.tools import FunctionTool, ToolRegistry
 from turnkeeper.channels.http_sender import HttpSender
 from turnkeeper.channels.registry import ChannelRegistry
 from turnkeeper.channels.smtp_sender import SmtpSender, server_of
@@ -58,7 +58,7 @@ class SystemClock:
 
 
 class AgentFactory:
-    """Makes agents out of functions, with threads for those that are not async, and out of graphs."""
+    """Makes agents out of functions, with threads for those that are not async, and out of graphs; and tools."""
 
     def __init__(self, settings: Settings) -> None:
         self._threads = AgentThreads(settings.sync_agent_threads)
@@ -67,6 +67,9 @@ class AgentFactory:
 
     def of_function(self, name: str, function: AgentFunction, policy: AgentPolicy) -> FunctionAgent:
         return FunctionAgent(AgentId(name), function, policy, self._threads)
+
+    def of_tool(self, name: str, function: Callable[..., Any], **how: Any) -> FunctionTool:
+        return FunctionTool(name, function, **how)
 
     def of_graph(self, name: str, graph: Any, policy: AgentPolicy, **how: Any) -> Agent:
         memory = self.memory()

@@ -101,7 +101,6 @@ class AgentTurn:
         position: Mapping[str, Any] | None = None,
         tell: Callable[[FeedType, Mapping[str, Any]], Awaitable[None]] | None = None,
         tools: RunTools | None = None,
-        substrate: Substrate | None = None,
     ) -> None:
         self.context = context
         self.events = events
@@ -116,7 +115,7 @@ class AgentTurn:
         self._compiled = compiled
         self._tell = tell
         self._tools = tools
-        self._substrate = substrate
+        self._substrate: Substrate | None = None
         self._calls = 0
         self.head = None if head is None else MappingProxyType(head)
         self.position = None if position is None else MappingProxyType(position)
@@ -205,7 +204,7 @@ class AgentTurn:
         return self._its_tools.offered()
 
     def call(self, tool: str, *, call_id: str | None = None, **arguments: Any) -> Any:
-        """Have a tool called, and give its ToolResult. Async agents await it. See `call_with` for arguments in a dict."""
+        """Have a tool called, and give its ToolResult. Async agents await it; see also `call_with`."""
         return self.call_with(tool, arguments, call_id=call_id)
 
     def call_with(self, tool: str, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Any:
@@ -257,8 +256,9 @@ class AgentTurn:
 
     @property
     def substrate(self) -> Substrate:
-        """Artifacts, manifests and pointers, as far as the session reaches, and a way to bring something out of it."""
-        assert self._substrate is not None, "a turn that is handed off has a substrate"
+        """Artifacts, manifests and pointers, as far as the session reaches them."""
+        if self._substrate is None:
+            self._substrate = self._its_tools.substrate(self)
         return self._substrate
 
     @property

@@ -1,6 +1,6 @@
 """What we ask of a database about manifests, pointers, outputs and what nobody refers to any more."""
 
-from collections.abc import AsyncIterable, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -10,9 +10,13 @@ from turnkeeper.model.blob import Blob
 from turnkeeper.model.ids import PointerId, RunId, SessionId, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.manifest import Manifest, ManifestEntry, NewManifest
+from turnkeeper.model.mount import Mount, MountRef
 from turnkeeper.model.output import Output, OutputKind, Publication, Published, SessionCost, SessionStorage
 from turnkeeper.model.pointer import Expected, Move, Pointer, PointerKind, PointerMove
 from turnkeeper.model.tool import Resource
+
+Mounted = Callable[[MountRef], Awaitable[Mount | None]]
+"""How the session has something mounted at this moment; None when it has not."""
 
 
 class Check(Protocol):

@@ -8,6 +8,7 @@ from turnkeeper.model.ids import RunId, SessionId, TenantId, UserId
 from turnkeeper.model.recall import FoundUnit
 from turnkeeper.model.scope import SessionScope
 from turnkeeper.model.tool import Resource, ResourceKind, ToolResult, ToolSpec
+from turnkeeper.ports.substrate import Substrate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ class ToolCall(Protocol):
     async def check(self, action: str, *resources: Resource) -> None:
         """Raises Denied unless the session may do this to these right now."""
 
+    @property
+    def substrate(self) -> Substrate:
+        """Files behind mounted pointers, and publishing: what the session does not have is denied here too."""
+
     async def search(self, knowledge_base: str, words: str, *, limit: int = 10) -> Sequence[FoundUnit]:
         """What a mounted knowledge base knows of these words. Raises Denied when it is not mounted."""
 
@@ -94,6 +99,9 @@ class RunTools(Protocol):
 
     def offered(self) -> Awaitable[tuple[ToolSpec, ...]]:
         """Those that the session permits right now; what a tool needs a person for is said on it."""
+
+    def substrate(self, turn: Any) -> Substrate:
+        """Artifacts, manifests and pointers, as far as the session reaches; where a gate says so a person is asked."""
 
     def call(self, turn: Any, name: str, arguments: Mapping[str, Any], call_id: str) -> Awaitable[ToolResult]:
         """Validate, scope, policy, approval, execute, record."""

@@ -33,7 +33,7 @@ from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.scopes import Scopes
 from turnkeeper.ports.sessions import SessionStore
-from turnkeeper.ports.substrate import Check
+from turnkeeper.ports.substrate import Check, Mounted, Substrate
 from turnkeeper.ports.tools import Tool, Tools
 from turnkeeper.scope.check import Allowed, Answer, Gated, Refused, ScopeCheck, lacks
 
@@ -67,6 +67,7 @@ class RunOfTools:
     context: RunContext
     effects: Effects
     own_tools: tuple[str, ...] | None
+    substrate: Callable[[Check, Mounted], Substrate]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,8 @@ class CalledTools:
         denied = await self._asked(turn, answer, deed)
         if denied is not None:
             return await self._refused(denied, name, call_id, key)
-        call = Call(self, scope, call_id, self._of.effects.key_of(key))
+        # What a person approved, or nobody had to, is not asked about again inside the tool.
+        call = Call(self, scope, call_id, self._of.effects.key_of(key), tool.spec.action)
         return await self._recorded(tool, key, call_id, lambda: self._run(tool, call, given))
 
     async def _answer(self, scope: SessionScope, tool: Tool, *resources: Resource) -> Answer:
@@ -273,12 +275,21 @@ class CalledTools:
         took = int((time.perf_counter() - began) * 1000)
         return ToolResult(call_id=call.call_id, tool=tool.spec.name, status=ToolStatus.OK, data=data, took_ms=took)
 
-    async def check_within(self, action: str, *resources: Resource) -> None:
-        """What a tool does through its call is checked like the call itself. Raises ScopeDenied."""
+    def substrate(self, turn: AgentTurn) -> Substrate:
+        return self._of.substrate(self.asking(turn), self.mounted)
+
+    def substrate_within(self, check: Check) -> Substrate:
+        return self._of.substrate(check, self.mounted)
+
+    async def check_within(self, action: str, *resources: Resource, settled: str | None = None) -> None:
+        """What a tool does through its call is checked like the call itself. Raises ScopeDenied.
+
+        A gate is passed by the action that is `settled`; in the middle of a tool no person can be asked.
+        """
         answer = await self._desk.check(await self._scope(), action, *resources)
         if isinstance(answer, Refused):
             raise ScopeDenied(answer.denial)
-        if isinstance(answer, Gated):
+        if isinstance(answer, Gated) and action != settled:
             raise ScopeDenied(Denial.APPROVAL_REQUIRED)
 
     async def mounted(self, ref: MountRef) -> Mount | None:
@@ -330,6 +341,7 @@ class Call:
     scope: SessionScope
     call_id: str
     effect_key: str
+    action: str
 
     @property
     def tenant(self) -> TenantId:
@@ -348,7 +360,11 @@ class Call:
         return self._tools.run.user
 
     async def check(self, action: str, *resources: Resource) -> None:
-        await self._tools.check_within(action, *resources)
+        await self._tools.check_within(action, *resources, settled=self.action)
+
+    @property
+    def substrate(self) -> Substrate:
+        return self._tools.substrate_within(self.check)
 
     async def search(self, knowledge_base: str, words: str, *, limit: int = 10) -> Sequence[FoundUnit]:
         return await self._tools.search_within(knowledge_base, words, limit)

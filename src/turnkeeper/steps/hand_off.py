@@ -26,6 +26,7 @@ from turnkeeper.ports.critic import Critic, Scorer, Verifier
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.effects import EffectLedger, Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
+from turnkeeper.ports.substrate import Check, Mounted, Substrate
 from turnkeeper.ports.telemetry import Telemetry
 from turnkeeper.scope.calling import CalledTools, RunOfTools, ToolDesk
 from turnkeeper.steps.draft import TurnDraft
@@ -57,8 +58,8 @@ class HandOff:
     rules: OutputRules
     state_bytes: int
     critic_retries: int
-    desk: ToolDesk | None = None
-    substrate: SubstrateDesk | None = None
+    desk: ToolDesk
+    substrate: SubstrateDesk
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         if draft.answer is not None:
@@ -149,7 +150,6 @@ class HandOff:
                     await output.add(piece)
 
     def _turn(self, draft: TurnDraft, effects: Effects, answered: int = 0) -> AgentTurn:
-        tools = None if self.desk is None else CalledTools(self.desk, self._calling(draft, effects))
         return AgentTurn(
             draft.materialized,
             draft.run.input.events,
@@ -163,19 +163,15 @@ class HandOff:
             head=draft.opened.session.agent_head,
             position=draft.resumed.position if draft.resumed else None,
             tell=partial(self._tell, draft.lease),
-            tools=tools,
-            substrate=self._substrate(draft, tools),
+            tools=CalledTools(self.desk, self._calling(draft, effects)),
         )
 
-    def _substrate(self, draft: TurnDraft, tools: CalledTools | None) -> RunSubstrate | None:
-        """Checked by the same function as the tools."""
-        if self.substrate is None or tools is None:
-            return None
+    def _substrate(self, draft: TurnDraft, check: Check, mounted: Mounted) -> Substrate:
         of = RunOfSubstrate(
             run=draft.run,
             lease=draft.lease,
-            check=tools.check_within,
-            mounted=tools.mounted,
+            check=check,
+            mounted=mounted,
             notes=draft.trace.notes,
             used=draft.trace.notes.manifests,
         )
@@ -194,6 +190,7 @@ class HandOff:
             context=draft.materialized,
             effects=effects,
             own_tools=agent.policy.tools if agent else (),
+            substrate=partial(self._substrate, draft),
         )
 
     async def _tell_of_warnings(self, draft: TurnDraft) -> None:
