@@ -134,6 +134,7 @@ class Turnkeeper:
             world.telemetry,
             self._clock,
             self.settings,
+            world.directory,
             check_open=self._check_open,
             ready=self._be_known,
             start=self._start,
@@ -810,6 +811,10 @@ class Turnkeeper:
         """What happened to the session itself, oldest first, each with who did it."""
         session = await self.session(session_id, principal=principal)
         return await self._resuming.events(session, after=after, limit=limit)
+
+    async def counts_of(self, session: Session) -> Mapping[str, int]:
+        """How many runs a session had, and how many artifacts came out of it."""
+        return await self._resuming.counts(session)
 
     async def resume_view(self, session_id: str, *, principal: Principal = LOCAL, messages: int = 20) -> ResumeView:
         """Everything that somebody needs who comes back to a topic, in one call."""

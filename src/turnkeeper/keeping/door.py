@@ -17,6 +17,7 @@ from turnkeeper.model.run import Run
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.channels import Channels
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.identities import Directory
 from turnkeeper.ports.runs import Accepted
 from turnkeeper.ports.telemetry import ACCEPTED, REFUSED, REJECTED, RESUMED, Accepting, Telemetry
 from turnkeeper.settings import Settings
@@ -55,13 +56,14 @@ class Door:
         telemetry: Telemetry,
         clock: Clock,
         settings: Settings,
+        directory: Directory,
         *,
         check_open: Callable[[], None],
         ready: Callable[[], Awaitable[None]],
         start: Callable[[TakenIn], Awaitable[Live | None]],
     ) -> None:
         self._take_in, self._audit, self._channels, self._telemetry = take_in, audit, channels, telemetry
-        self._clock, self._settings = clock, settings
+        self._clock, self._settings, self._directory = clock, settings, directory
         self._check_open, self._ready, self._start = check_open, ready, start
         self.unaudited = 0
 
@@ -105,6 +107,7 @@ class Door:
         stage = "receive"
         try:
             self._check_open()
+            principal = await self._directory.admitted(principal)
             with self._receiving(inbound, principal):
                 envelope = self.envelope(inbound, principal)
             stage = "intake"

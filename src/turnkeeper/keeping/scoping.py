@@ -41,6 +41,8 @@ from turnkeeper.settings import Settings
 MOST_TRIES = 8
 MOST_OBJECTIVE_CHARS = 2_000
 IDLE = "idle"
+NO_CONTEXT = EMPTY_SHA256
+"""The hash that is told of a session that inherited nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,18 +7,19 @@ from fastapi.security import HTTPBearer
 
 from turnkeeper.errors import NotAuthenticated
 from turnkeeper.model.principal import Principal
-from turnkeeper.ports.identities import Identities
+from turnkeeper.ports.identities import Directory, Identities
 
 bearer = HTTPBearer(auto_error=False, description="A token that `turnkeeper serve` printed or that an operator gave.")
 """Shows the scheme in OpenAPI; the check itself is `authenticate`, which runs before a body is read."""
 
 
-def authenticate(request: Request, identities: Identities) -> Principal:
-    """Raises NotAuthenticated or TokenExpired."""
+async def authenticate(request: Request, identities: Identities, directory: Directory) -> Principal:
+    """Raises NotAuthenticated or TokenExpired, TenantSuspended or UserSuspended."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise NotAuthenticated
-    principal = identities.principal_of(token.strip())
+    request.state.principal = identities.principal_of(token.strip())
+    principal = await directory.admitted(request.state.principal)
     request.state.principal = principal
     return principal
 

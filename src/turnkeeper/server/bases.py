@@ -8,8 +8,11 @@ from turnkeeper.errors import (
     EnvelopeInvalid,
     KnowledgeBaseFull,
     KnowledgeBaseNotFound,
+    MountExcluded,
     NotAllowed,
     RevisionMoved,
+    SessionClosed,
+    SessionExpired,
     SessionNotFound,
     SourceNotFound,
     SourceTooLarge,
@@ -177,7 +180,9 @@ async def list_units(
     return page_of([BaseUnitOut.of(unit) for _, unit in found], limit, [str(no) for no, _ in found])
 
 
-MOUNTING = problems(SessionNotFound, KnowledgeBaseNotFound, VersionMoved, NotAllowed)
+MOUNTING = problems(
+    SessionNotFound, SessionClosed, SessionExpired, KnowledgeBaseNotFound, MountExcluded, VersionMoved, NotAllowed
+)
 
 
 @mounts.put("/{base_id}", name="mount", response_model=SessionOut, responses=MOUNTING)
@@ -198,7 +203,7 @@ async def mount(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    return told(response, session)
+    return await told(response, keeper, session)
 
 
 @mounts.delete("/{base_id}", name="unmount", response_model=SessionOut, responses=MOUNTING)
@@ -219,4 +224,4 @@ async def unmount(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    return told(response, session)
+    return await told(response, keeper, session)

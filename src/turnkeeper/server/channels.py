@@ -118,11 +118,11 @@ async def _came_in(
         if channel in keeper.channels.names():
             known = await keeper.channels.binding(channel, binding)
             if known.terms.auth is BindingAuth.TOKEN:
-                principal = authenticate(request, request.app.state.identities)
+                principal = await authenticate(request, request.app.state.identities, keeper.directory)
         door = await keeper.channels.door(channel, binding, principal=principal)
     except (ChannelUnsupported, BindingNotFound):
         # Who has no token is not told which doors there are.
-        authenticate(request, request.app.state.identities)
+        await authenticate(request, request.app.state.identities, keeper.directory)
         raise
     is_signed = door.terms.auth is BindingAuth.SIGNATURE
     await keeper.limits.admit(door.tenant, f"binding:{door.id}" if is_signed else MESSAGES)

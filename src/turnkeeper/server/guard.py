@@ -28,7 +28,7 @@ class GuardedRoute(APIRoute):
         async def guarded(request: Request) -> Response:
             try:
                 identities: Identities = request.app.state.identities
-                principal = authenticate(request, identities)
+                principal = await authenticate(request, identities, keeper_of(request).directory)
                 over = await _counted(request, principal) if self.takes_messages else None
                 if field is not None:
                     request = await _with_body(request, is_required=field.field_info.is_required())

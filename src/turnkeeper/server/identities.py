@@ -17,7 +17,7 @@ from turnkeeper.errors import NotAuthenticated, TokenExpired
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
 
-FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at")
+FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at", "is_operator")
 SHORTEST_TOKEN = 8
 
 
@@ -57,10 +57,10 @@ def hash_of(token: str) -> bytes:
 
 
 def single_identity(token: str) -> Identity:
-    """The one who started the server: owner of the default tenant."""
+    """The one who started the server: its operator, and owner of the default tenant."""
     return Identity(
         token_hash=hash_of(token),
-        principal=Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER),
+        principal=Principal(tenant=TenantId("default"), user=UserId("local"), role=Role.OWNER, is_operator=True),
     )
 
 
@@ -120,11 +120,18 @@ def _identity_of(entry: Any) -> tuple[Identity | None, list[str]]:
         faults.append(f"role: must be one of {', '.join(Role)}")
     grants = _grants(entry.get("grants", []), faults)
     expires_at = _moment(entry.get("expires_at"), faults)
+    is_operator = entry.get("is_operator", False)
+    if not isinstance(is_operator, bool):
+        faults.append("is_operator: must be true or false")
     if faults or token_hash is None:
         return None, faults
     try:
         principal = Principal(
-            tenant=TenantId(names["tenant"]), user=UserId(names["user"]), role=Role(role), grants=grants
+            tenant=TenantId(names["tenant"]),
+            user=UserId(names["user"]),
+            role=Role(role),
+            grants=grants,
+            is_operator=is_operator,
         )
     except ValueError as error:
         return None, [f"tenant: {error}"]

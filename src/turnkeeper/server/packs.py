@@ -127,7 +127,7 @@ async def repin(
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    return told(response, session)
+    return await told(response, keeper, session)
 
 
 @of_session.get("/intent", name="read_intent", response_model=DialogueOut, responses=problems(SessionNotFound))

@@ -7,8 +7,20 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from turnkeeper.errors import (
     AgentNotFound,
+    DuplicateRequest,
+    EnvelopeInvalid,
     InvalidTransition,
+    IsolationUnavailable,
+    LayerNotActive,
+    LayerNotFound,
+    LayoutTooLarge,
+    ModelNotAllowed,
+    MountExcluded,
+    MountNotFound,
     NotAllowed,
+    PackNotFound,
+    PolicyRelaxation,
+    QuotaExceeded,
     SessionClosed,
     SessionExpired,
     SessionNotFound,
@@ -17,8 +29,11 @@ from turnkeeper.errors import (
     TooManyStreams,
     VersionMoved,
 )
-from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.session import Session, SettingsChange
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.ids import LayerId
+from turnkeeper.model.purpose import Module
+from turnkeeper.model.session import Session, SessionStatus
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -27,9 +42,40 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.sse import LARGEST_NO, ResumeAfter, Stream
-from turnkeeper.server.wire import ChatOut, Id, MessageOut, Page, RunOut, SessionIn, SessionOut, SettingsIn, page_of
+from turnkeeper.server.wire import (
+    ChatOut,
+    ClosingIn,
+    CountedPage,
+    CountsOut,
+    CurrentIn,
+    Id,
+    LayoutIn,
+    MessageOut,
+    Page,
+    RunOut,
+    SessionIn,
+    SessionOut,
+    SettingsIn,
+    page_of,
+)
+from turnkeeper.server.wire_resuming import ResumeViewOut, SessionEventOut
 
 router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=GuardedRoute)
+
+BEGINNING = (
+    NotAllowed,
+    AgentNotFound,
+    PackNotFound,
+    LayerNotFound,
+    LayerNotActive,
+    MountNotFound,
+    MountExcluded,
+    PolicyRelaxation,
+    ModelNotAllowed,
+    IsolationUnavailable,
+    QuotaExceeded,
+)
+"""Why a session may not begin, or not inherit again."""
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
 IdCursor = Annotated[Id | None, Query(description="`next` of the page before.")]
@@ -41,10 +87,15 @@ NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` 
     name="create",
     status_code=201,
     response_model=SessionOut,
-    responses=problems(*WITH_BODY, NotAllowed, AgentNotFound, SessionNotFound, SessionNotOver),
+    responses=problems(*WITH_BODY, *BEGINNING, SessionNotFound, SessionNotOver, DuplicateRequest, LayoutTooLarge),
 )
 async def create_session(
-    request: Request, response: Response, keeper: Keeper, caller: Caller, body: SessionIn | None = None
+    request: Request,
+    response: Response,
+    keeper: Keeper,
+    caller: Caller,
+    body: SessionIn | None = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> SessionOut:
     """Begin a session without a message in it; with `from_session_id` it continues a finished one."""
     wanted = body or SessionIn()
@@ -58,27 +109,74 @@ async def create_session(
         level=wanted.level,
         idle_for_seconds=wanted.idle_for_seconds,
         from_session_id=wanted.from_session_id,
+        module=wanted.module,
+        project_id=wanted.project_id,
+        objective_id=wanted.objective_id,
+        objective=wanted.objective,
+        policy=wanted.policy,
+        model_profile=wanted.model_profile,
+        backend=wanted.backend,
+        pins=[pin for pins in wanted.lists.values() for pin in pins],
+        layout=wanted.layout,
+        request_id=idempotency_key,
         trace_id=exchange_of(request).trace_id,
     )
     response.headers["Location"] = f"{request.url.path}/{session.id}"
-    return told(response, session)
+    return await told(response, keeper, session)
 
 
-@router.get("", name="list_sessions", response_model=Page[SessionOut], responses=problems())
-async def list_sessions(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[SessionOut]:
+@router.put(
+    "/current",
+    name="current_session",
+    response_model=SessionOut,
+    responses=problems(*WITH_BODY, *BEGINNING),
+)
+async def current_session(
+    request: Request, response: Response, body: CurrentIn, keeper: Keeper, caller: Caller
+) -> SessionOut:
+    """The session that one is in, in this module and project; a new one where there is none that lives."""
+    session = await keeper.current_session(
+        body.module,
+        project_id=body.project_id,
+        objective_id=body.objective_id,
+        agent=body.agent,
+        principal=caller,
+        trace_id=exchange_of(request).trace_id,
+    )
+    return await told(response, keeper, session)
+
+
+@router.get("", name="list_sessions", response_model=CountedPage[SessionOut], responses=problems())
+async def list_sessions(
+    keeper: Keeper,
+    caller: Caller,
+    limit: Limit = 50,
+    cursor: IdCursor = None,
+    status: SessionStatus | None = None,
+    module: Module | None = None,
+    project_id: Annotated[Id | None, Query()] = None,
+) -> CountedPage[SessionOut]:
     """One's own sessions, newest first; owner and admin see all of their tenant."""
-    found = await keeper.sessions(principal=caller, before=cursor, limit=limit + 1)
-    return page_of([SessionOut.of(session) for session in found], limit, [session.id for session in found])
+    project = None if project_id is None else LayerId(project_id)
+    sought = Sought(status=status, module=module, project_id=project)
+    found = await keeper.sessions(principal=caller, before=cursor, limit=limit + 1, sought=sought)
+    items = [SessionOut.of(session, await keeper.scoping.scope(session)) for session in found]
+    page = page_of(items, limit, [session.id for session in found])
+    total = await keeper.count_sessions(principal=caller, sought=sought)
+    return CountedPage(items=page.items, next=page.next, total=total)
 
 
 @router.get("/{session_id}", name="read_session", response_model=SessionOut, responses=problems(SessionNotFound))
 async def read_session(session_id: str, response: Response, keeper: Keeper, caller: Caller) -> SessionOut:
     """A session and its settings. The ETag is the version of the settings."""
     session = await keeper.session(session_id, principal=caller)
-    return told(response, session)
+    counts = await keeper.counts_of(session)
+    return await told(response, keeper, session, CountsOut(runs=counts["runs"], artifacts=counts["artifacts"]))
 
 
-CHANGING = problems(SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
+CLOSING = (SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
+CHANGING = problems(*CLOSING)
+PATCHING = (*CLOSING, SessionClosed, SessionExpired, MountNotFound, MountExcluded, LayoutTooLarge)
 IfMatch = Annotated[str | None, Header(description="Do it only while the settings have this ETag.")]
 
 
@@ -86,7 +184,7 @@ IfMatch = Annotated[str | None, Header(description="Do it only while the setting
     "/{session_id}",
     name="change",
     response_model=SessionOut,
-    responses=problems(*WITH_BODY, SessionNotFound, VersionMoved, NotAllowed),
+    responses=problems(*WITH_BODY, *PATCHING),
 )
 async def change_session(
     session_id: str,
@@ -97,20 +195,25 @@ async def change_session(
     caller: Caller,
     if_match: IfMatch = None,
 ) -> SessionOut:
-    """Change settings. A turn that is under way goes on with those it began with."""
-    change = SettingsChange(
-        title=body.title,
-        double_text=None if body.double_text is None else DoubleText(body.double_text),
-        idle_for_seconds=body.idle_for_seconds,
-    )
-    session = await keeper.change_session(
+    """Change settings. A turn that is under way goes on with those it began with, but for what was taken away.
+
+    A layout is saved apart from the rest, as by `PUT layout`.
+    """
+    if not body.model_fields_set:
+        raise EnvelopeInvalid.at("", "must name something that is to be different")
+    layout_asked = "layout" in body.model_fields_set
+    session = await keeper.scoping.change(
         session_id,
-        change,
+        body.wanted,
         principal=caller,
         expected_version=version_of(if_match),
         trace_id=exchange_of(request).trace_id,
     )
-    return told(response, session)
+    if layout_asked and body.layout is None:
+        await keeper.scoping.drop_layout(session_id, principal=caller)
+    elif layout_asked:
+        await keeper.scoping.save_layout(session_id, body.layout, principal=caller)
+    return await told(response, keeper, session)
 
 
 @router.post("/{session_id}/pause", name="pause", response_model=SessionOut, responses=CHANGING)
@@ -120,7 +223,7 @@ async def pause_session(
     """Lay a session aside. The next message on it resumes it; until then it expires like any other."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
     session = await keeper.pause_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    return told(response, session)
+    return await told(response, keeper, session)
 
 
 @router.post("/{session_id}/resume", name="resume", response_model=SessionOut, responses=CHANGING)
@@ -130,17 +233,100 @@ async def resume_session(
     """Take up a paused session again, as if a message had come."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
     session = await keeper.resume_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    return told(response, session)
+    return await told(response, keeper, session)
 
 
-@router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=CHANGING)
-async def close_session(
+@router.post(
+    "/{session_id}/rebase",
+    name="rebase",
+    response_model=SessionOut,
+    responses=problems(SessionNotFound, SessionClosed, SessionExpired, VersionMoved, *BEGINNING),
+)
+async def rebase_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
-    """Take no more messages. The session stays readable; a run that is under way goes on to its end."""
+    """Inherit again, as the layers above are now. Pins and what was removed stay."""
     trace_id, version = exchange_of(request).trace_id, version_of(if_match)
-    session = await keeper.close_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
-    return told(response, session)
+    session = await keeper.rebase_session(session_id, principal=caller, expected_version=version, trace_id=trace_id)
+    return await told(response, keeper, session)
+
+
+@router.put(
+    "/{session_id}/layout",
+    name="save_layout",
+    status_code=204,
+    responses=problems(*WITH_BODY, SessionNotFound, SessionClosed, SessionExpired, LayoutTooLarge, NotAllowed),
+)
+async def save_layout(session_id: str, body: LayoutIn, keeper: Keeper, caller: Caller) -> None:
+    """Keep how the screen looks. The last one counts; losing it loses nothing else."""
+    await keeper.scoping.save_layout(session_id, body.layout, principal=caller)
+
+
+@router.delete(
+    "/{session_id}/layout",
+    name="drop_layout",
+    status_code=204,
+    responses=problems(SessionNotFound, SessionClosed, SessionExpired, NotAllowed),
+)
+async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
+    """Forget how the screen looked."""
+    await keeper.scoping.drop_layout(session_id, principal=caller)
+
+
+@router.get(
+    "/{session_id}/events",
+    name="read_session_events",
+    response_model=Page[SessionEventOut],
+    responses=problems(SessionNotFound),
+)
+async def read_events(
+    session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
+) -> Page[SessionEventOut]:
+    """What happened to the session itself, oldest first: who began, paused, resumed, changed, rebased and closed it."""
+    found = await keeper.session_events(session_id, principal=caller, after=cursor or 0, limit=limit)
+    numbered = [event.no for event in found if event.run_id is None and event.no > 0]
+    cut = str(numbered[-1]) if len(set(numbered)) >= limit else None
+    return Page(items=[SessionEventOut.of(event) for event in found], next=cut)
+
+
+@router.get(
+    "/{session_id}/resume-view",
+    name="resume_view",
+    response_model=ResumeViewOut,
+    responses=problems(SessionNotFound),
+)
+async def resume_view(
+    session_id: str,
+    response: Response,
+    keeper: Keeper,
+    caller: Caller,
+    messages: Annotated[int, Query(ge=1, le=200, description="How many messages at most, the newest.")] = 20,
+) -> ResumeViewOut:
+    """All that one needs to go on: messages, runs, outputs, moves of pointers, approvals, mounts and layout."""
+    view = await keeper.resume_view(session_id, principal=caller, messages=messages)
+    response.headers["ETag"] = etag_of(view.session.version)
+    return ResumeViewOut.of(view)
+
+
+@router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=problems(*WITH_BODY, *CLOSING))
+async def close_session(
+    session_id: str,
+    request: Request,
+    response: Response,
+    keeper: Keeper,
+    caller: Caller,
+    body: ClosingIn | None = None,
+    if_match: IfMatch = None,
+) -> SessionOut:
+    """Take no more messages, and cancel what is under way. The session stays readable; closing it twice is no fault."""
+    session = await keeper.close_session(
+        session_id,
+        reason=(body and body.reason) or "closed",
+        principal=caller,
+        expected_version=version_of(if_match),
+        trace_id=exchange_of(request).trace_id,
+    )
+    return await told(response, keeper, session)
 
 
 @router.post(
@@ -211,10 +397,10 @@ async def follow_session(
         ).response(place.pop_all())
 
 
-def told(response: Response, session: Session) -> SessionOut:
+async def told(response: Response, keeper: Turnkeeper, session: Session, counts: CountsOut | None = None) -> SessionOut:
     """A session with its ETag, the version of its settings."""
     response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session)
+    return SessionOut.of(session, await keeper.scoping.scope(session), counts)
 
 
 def etag_of(version: int) -> str:

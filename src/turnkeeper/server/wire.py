@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from turnkeeper.keeping.continuing import LONGEST_IDLE_SECONDS
+from turnkeeper.keeping.scoping import NO_CONTEXT, Pin, Wanted
+from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.message import Message
+from turnkeeper.model.mount import MountKind, MountMode, MountRef
 from turnkeeper.model.preferences import Preferences
+from turnkeeper.model.purpose import Module
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunError
+from turnkeeper.model.scope import MountView, SessionScope
 from turnkeeper.model.session import Session
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")]
@@ -67,20 +72,123 @@ IdleSeconds = Annotated[int, Field(ge=1, le=LONGEST_IDLE_SECONDS)]
 Title = Annotated[PlainText, Field(min_length=1, max_length=200)]
 
 
-class SessionIn(Choosing):
+ModuleName = Literal["research", "analysis", "document", "modelling", "knowledge", "insight"]
+PolicyName = Literal["exploratory", "standard", "regulated", "audit_critical"]
+ObjectiveText = Annotated[PlainText, Field(min_length=1, max_length=2_000)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9A-Fa-f]{64}$")]
+Ids = Annotated[list[Id], Field(max_length=500)]
+Hashes = Annotated[list[Sha256], Field(max_length=500)]
+
+
+class PinIn(Inbound):
+    """Something to mount. A pointer is followed, or fixed to where it stands now."""
+
+    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
+    id: Id
+    mode: Literal["follow", "fixed"] = "follow"
+
+    @property
+    def pin(self) -> Pin:
+        kind = MountKind.KNOWLEDGE_BASE if self.kind == "kb" else MountKind(self.kind)
+        return Pin(kind=kind, id=self.id, mode=MountMode(self.mode))
+
+
+class UnpinIn(Inbound):
+    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
+    id: Id
+
+    @property
+    def ref(self) -> MountRef:
+        return PinIn(kind=self.kind, id=self.id).pin.ref
+
+
+class MountsIn(Inbound):
+    pin: Annotated[list[PinIn], Field(max_length=500)] = Field(default_factory=list)
+    unpin: Annotated[list[UnpinIn], Field(max_length=500)] = Field(default_factory=list)
+
+
+class Mounting(Inbound):
+    """Mounts as plain lists of ids, one list a kind."""
+
+    mounted_pointers: Ids | None = None
+    mounted_kbs: Ids | None = None
+    pinned_artifacts: Hashes | None = None
+
+    @property
+    def lists(self) -> dict[MountKind, tuple[Pin, ...]]:
+        named = {
+            MountKind.POINTER: self.mounted_pointers,
+            MountKind.KNOWLEDGE_BASE: self.mounted_kbs,
+            MountKind.ARTIFACT: self.pinned_artifacts,
+        }
+        return {kind: tuple(Pin(kind=kind, id=id) for id in ids) for kind, ids in named.items() if ids is not None}
+
+
+class CurrentIn(Inbound):
+    """Where its user works; `agent` and `objective_id` are for the case that a session begins."""
+
+    module: ModuleName
+    project_id: Id | None = None
+    objective_id: Id | None = None
+    agent: Id | None = None
+
+
+class SessionIn(Choosing, Mounting):
+    """The given mounts are pins on top of what the session inherits."""
+
     agent: Id | None = None
     pack: PackRef | None = None
     title: Title | None = None
     idle_for_seconds: IdleSeconds | None = None
     from_session_id: Id | None = Field(default=None, description="A finished session that this one continues.")
+    module: ModuleName | None = None
+    project_id: Id | None = None
+    objective_id: Id | None = None
+    objective: ObjectiveText | None = None
+    policy: PolicyName | None = None
+    model_profile: Id | None = None
+    backend: Id | None = None
+    layout: JsonValue | None = None
 
 
-class SettingsIn(Inbound):
-    """What is to be different afterwards; what is left out stays as it is."""
+class SettingsIn(Mounting):
+    """What is to be different afterwards; what is left out stays as it is.
+
+    Whole lists name what is to be mounted of a kind, all in all. `idle` is a pause with this reason.
+    """
 
     title: Title | None = None
     double_text: Literal["enqueue", "reject", "rollback", "interrupt", "merge"] | None = None
     idle_for_seconds: IdleSeconds | None = None
+    module: ModuleName | None = None
+    objective: ObjectiveText | None = None
+    status: Literal["active", "idle", "paused", "closed"] | None = None
+    close_reason: Annotated[PlainText, Field(min_length=1, max_length=200)] | None = None
+    mounts: MountsIn | None = None
+    layout: JsonValue | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(
+            title=self.title,
+            double_text=None if self.double_text is None else DoubleText(self.double_text),
+            idle_for_seconds=self.idle_for_seconds,
+            module=None if self.module is None else Module(self.module),
+            objective=self.objective,
+            status=self.status,
+            reason=self.close_reason,
+            pin=tuple(each.pin for each in self.mounts.pin) if self.mounts else (),
+            unpin=tuple(each.ref for each in self.mounts.unpin) if self.mounts else (),
+            exactly=self.lists,
+        )
+
+
+class ClosingIn(Inbound):
+    reason: Annotated[PlainText, Field(min_length=1, max_length=200)] | None = None
+
+
+class LayoutIn(Inbound):
+    layout: JsonValue
 
 
 class Outbound(BaseModel):
@@ -168,13 +276,51 @@ class PreferencesOut(Outbound):
 
 
 class MountOut(Outbound):
+    """`source` is the level that gave it; only a mount whose state is `effective` can be used."""
+
     kind: str
     id: str
     revision: int
     mounted_at: datetime
+    source: str
+    mode: str
+    manifest: str | None
+    state: str
+
+    @classmethod
+    def of(cls, view: MountView) -> "MountOut":
+        mount = view.mount
+        return cls(
+            kind=mount.kind.value,
+            id=mount.id,
+            revision=mount.revision,
+            mounted_at=mount.mounted_at,
+            source=view.source.value,
+            mode=mount.mode.value,
+            manifest=mount.manifest,
+            state=view.state.value,
+        )
+
+
+class ChainLinkOut(Outbound):
+    """A layer, or the definition of the agent, as it was when the session inherited from it."""
+
+    level: str
+    id: str
+    revision: int
+
+
+class CountsOut(Outbound):
+    runs: int
+    artifacts: int
 
 
 class SessionOut(Outbound):
+    """`policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
+
+    `thread` is where the agent's own memory stands, null before its first turn. `counts` are told for one session.
+    """
+
     id: str
     status: str
     agent: str
@@ -196,10 +342,47 @@ class SessionOut(Outbound):
     expires_at: datetime
     closed_at: datetime | None
     closed_reason: str | None
+    pause_reason: str | None
+    tenant: str
+    module: str | None
+    project_id: str | None
+    objective_id: str | None
+    objective: str | None
+    policy: str
+    model_profile: str | None
+    backend: str
+    limits: dict[str, float]
+    needs_isolation: bool
+    context_sha256: str
+    context_chain: list[ChainLinkOut]
+    provenance: dict[str, str]
+    thread: dict[str, Any] | None
+    fork_of: str | None
+    counts: CountsOut | None = Field(default=None, exclude_if=lambda counts: counts is None)
 
     @classmethod
-    def of(cls, session: Session) -> "SessionOut":
+    def of(cls, session: Session, scope: SessionScope, counts: CountsOut | None = None) -> "SessionOut":
+        purpose, context = session.purpose, scope.context
         return cls(
+            pause_reason=session.pause_reason,
+            tenant=session.tenant,
+            module=purpose.module and purpose.module.value,
+            project_id=purpose.project_id,
+            objective_id=purpose.objective_id,
+            objective=purpose.objective,
+            policy=context.policy.value,
+            model_profile=context.model_profile,
+            backend=purpose.backend,
+            limits=dict(context.limits),
+            needs_isolation=context.needs_isolation,
+            context_sha256=session.context_sha256 or NO_CONTEXT,
+            context_chain=[
+                ChainLinkOut(level=link.level.value, id=link.id, revision=link.revision) for link in context.chain
+            ],
+            provenance={name: level.value for name, level in context.provenance.items()},
+            thread=None if session.agent_head is None else dict(session.agent_head),
+            fork_of=session.fork.session_id if session.fork else None,
+            counts=counts,
             id=session.id,
             status=session.status.value,
             agent=session.agent,
@@ -211,10 +394,7 @@ class SessionOut(Outbound):
             epoch=session.epoch.number,
             double_text=session.double_text.value if session.double_text else None,
             preferences=PreferencesOut.of(session.preferences),
-            mounts=[
-                MountOut(kind=mount.kind.value, id=mount.id, revision=mount.revision, mounted_at=mount.mounted_at)
-                for mount in session.mounts
-            ],
+            mounts=[MountOut.of(view) for view in scope.views],
             packs=[pin.ref for pin in session.packs],
             intent=None if (held := session.dialogue.told) is None else IntentOut.model_validate(dict(held)),
             from_session_id=session.from_session_id,
@@ -322,6 +502,12 @@ class Page(Outbound, Generic[Item]):
 
     items: list[Item]
     next: str | None = Field(default=None, exclude_if=lambda cursor: cursor is None)
+
+
+class CountedPage(Page[Item], Generic[Item]):
+    """`total` is how many there are on all pages."""
+
+    total: int
 
 
 class Health(Outbound):
