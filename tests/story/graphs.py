@@ -10,11 +10,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import interrupt
 from pydantic import Field
+
+from turnkeeper.agents.langgraph.tools import call_session_tools, session_tools
 
 Script = Callable[[list[BaseMessage]], AIMessage]
 
@@ -131,3 +134,39 @@ def traveller() -> tuple[StateGraph[Any, Any, Any, Any], ScriptedModel]:
     graph.add_conditional_edges("think", tools_condition)
     graph.add_edge("tools", "think")
     return graph, model
+
+
+def _clerk(messages: list[BaseMessage]) -> AIMessage:
+    """Calls the tools that it is told to call: `call crm.note {"line": "hello"}`, several behind each other."""
+    last = messages[-1]
+    if last.type == "tool":
+        since = next(no for no in range(len(messages) - 1, -1, -1) if messages[no].type != "tool")
+        said = [json.loads(str(message.text)) for message in messages[since + 1 :]]
+        return AIMessage(", ".join(each.get("data") or each["error"]["code"] for each in said))
+    asked = str(last.text).split("call ")[1:]
+    calls = [
+        {"name": name.replace(".", "-"), "args": json.loads(arguments), "id": f"call-{number}"}
+        for number, (name, _, arguments) in enumerate((each.strip().partition(" ") for each in asked), 1)
+    ]
+    return AIMessage("", tool_calls=calls) if calls else AIMessage("Nothing to do")
+
+
+def clerk(*, with_tool_node: bool = False) -> tuple[StateGraph[Any, Any, Any, Any], ScriptedModel, list[list[str]]]:
+    """A graph with the tools of its session, and which of them it was offered in each turn."""
+    model, offered = ScriptedModel(script=_clerk), list[list[str]]()
+
+    async def think(state: SessionState, config: RunnableConfig) -> dict[str, Any]:
+        tools = await session_tools(config)
+        offered.append([tool.name for tool in tools])
+        return {"messages": [await model.bind_tools(tools).ainvoke(state["messages"])]}
+
+    async def by_tool_node(state: SessionState, config: RunnableConfig) -> Any:
+        return await ToolNode(await session_tools(config)).ainvoke(state, config)
+
+    graph = StateGraph(SessionState)
+    graph.add_node("think", think)
+    graph.add_node("tools", by_tool_node if with_tool_node else call_session_tools)
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", tools_condition)
+    graph.add_edge("tools", "think")
+    return graph, model, offered

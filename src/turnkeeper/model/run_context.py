@@ -27,7 +27,7 @@ class RunContext:
     one. `safety_mode` comes from policy. `claims` are what the caller said of its user and its agent, none of it
     believed beyond what its token proves. `warnings` name what was odd about the request. `plan_by` is until when the
     caller gives the agent to make its plan. `mounts` are those that hold now, `inherited` what the layers above the
-    session say, and `model_profile` what they say of the model.
+    session say, by the name of `context_sha256`, and `model_profile` what they say of the model.
     """
 
     run_id: RunId
@@ -46,6 +46,7 @@ class RunContext:
     preferred: Preferences = field(default_factory=Preferences)
     mounts: tuple[Mount, ...] = ()
     inherited: Context = NOTHING_INHERITED
+    context_sha256: str | None = None
     model_profile: ModelTraits | None = None
     packs: tuple[PackPin, ...] = ()
     ceilings: Mapping[str, int] = field(default_factory=dict)

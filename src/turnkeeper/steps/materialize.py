@@ -85,6 +85,7 @@ class Materialize:
             preferred=_preferred(session.preferences, inherited, profile),
             mounts=session.mounts,
             inherited=inherited,
+            context_sha256=session.context_sha256,
             model_profile=profile,
             packs=session.packs,
             ceilings=_lowest(packs),

@@ -15,9 +15,8 @@ from langgraph.types import Command, Interrupt, StateSnapshot
 from turnkeeper.agents.langgraph.context import SESSION_CONTEXT, session_context
 from turnkeeper.agents.langgraph.listening import ToolStarted, listen
 from turnkeeper.agents.langgraph.memory import GraphMemory
-from turnkeeper.agents.langgraph.tools import THE_TURN
+from turnkeeper.agents.langgraph.tools import APPROVAL, THE_RUN, GraphRun
 from turnkeeper.errors import AgentMemoryLost
-from turnkeeper.model.checkpoint import AskKind
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.graph import NodeType
 from turnkeeper.model.ids import AgentId
@@ -74,7 +73,8 @@ class GraphAgent:
         # A graph that goes on from where it waited is given no input, so what it is told of its session is put there.
         told = {SESSION_CONTEXT: session_context(turn.context)} if self._takes_context else {}
         desk = await self._memory.desk(start, instead=told)
-        graph, config, how = self._on(desk, turn, thread)
+        run = GraphRun(turn)
+        graph, config, how = self._on(desk, run, thread)
         has_spoken = False
         heard = listen(graph, given, config, speaks=self._speaks, **how)
         async with aclosing(heard) as pieces:
@@ -95,7 +95,7 @@ class GraphAgent:
         waits = bool(state.next)
         places = await self._memory.put_away(desk, thread, start, waits=waits)
         if waits:
-            raise _asking(state, places, turn, thread, start)
+            raise _asking(state, places, run, thread, start)
         if not has_spoken and (text := self._text(state.values, desk, thread, start)):
             yield text
         heard_up_to = turn.number if turn.position is None or start is None else start.heard
@@ -103,15 +103,15 @@ class GraphAgent:
         turn.move_head(head.told)
 
     def _on(
-        self, desk: InMemorySaver, turn: AgentTurn, thread: str
+        self, desk: InMemorySaver, run: GraphRun, thread: str
     ) -> tuple[CompiledStateGraph[Any, Any, Any, Any], Any, dict[str, Any]]:
         """The graph on the desk of this run. Whose run it is comes with the config, out of reach of its state."""
         graph = copy.copy(self._graph)
         graph.checkpointer = desk
-        config: dict[str, Any] = {"configurable": {"thread_id": thread, THE_TURN: turn}}
+        config: dict[str, Any] = {"configurable": {"thread_id": thread, THE_RUN: run}}
         if self._recursion_limit is not None:
             config["recursion_limit"] = self._recursion_limit
-        return graph, config, {} if self._context is None else {"context": self._context(turn)}
+        return graph, config, {} if self._context is None else {"context": self._context(run.turn)}
 
     def _input(self, turn: AgentTurn, head: ThreadHead | None) -> dict[str, Any]:
         """Only what changes: a key that is not given keeps what it holds."""
@@ -191,10 +191,13 @@ def _messages_at(desk: InMemorySaver, thread: str, start: ThreadHead | None) -> 
 
 
 def _asking(
-    state: StateSnapshot, places: dict[str, str], turn: AgentTurn, thread: str, start: ThreadHead | None
+    state: StateSnapshot, places: dict[str, str], run: GraphRun, thread: str, start: ThreadHead | None
 ) -> Suspended:
-    """A graph that stopped becomes a run that waits, with everything that it asks at once."""
-    interrupts = {interrupt.id: _question(interrupt) for interrupt in state.interrupts}
+    """A graph that stopped becomes a run that waits, with everything that it asks at once.
+
+    An approval is waited for alone: who goes on without an answer comes by it again, and finds it decided or asks anew.
+    """
+    turn, questions = run.turn, [each for each in state.interrupts if not _is_approval(each)]
     heard = turn.number - 1 if turn.position is None or start is None else start.heard
     position = ThreadHead(
         thread=thread,
@@ -202,12 +205,15 @@ def _asking(
         turn=turn.number,
         heard=heard,
         parts=places,
-        interrupts=interrupts,
+        interrupts={each.id: _question(each) for each in questions},
         asked=turn.asked,
     )
-    question = next(iter(interrupts.values()), f"Stopped before {', '.join(state.next)}. Go on?")
-    kinds = {interrupt.id: _kind(interrupt) for interrupt in state.interrupts}
-    return Suspended(question, next(iter(kinds.values()), AskKind.APPROVAL), position=position.told)
+    if questions:
+        return Suspended(_question(questions[0]), position=position.told)
+    if (asked := run.first_asked) is not None:
+        return Suspended(asked.question, asked.kind, wish=asked.wish, position=position.told)
+    stops = [_question(each) for each in state.interrupts] or [f"Stopped before {', '.join(state.next)}. Go on?"]
+    return Suspended(stops[0], position=position.told)
 
 
 def _question(interrupt: Interrupt) -> str:
@@ -219,6 +225,5 @@ def _question(interrupt: Interrupt) -> str:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _kind(interrupt: Interrupt) -> AskKind:
-    value = interrupt.value
-    return AskKind.APPROVAL if isinstance(value, Mapping) and value.get("kind") == "approval" else AskKind.INPUT
+def _is_approval(interrupt: Interrupt) -> bool:
+    return isinstance(interrupt.value, Mapping) and interrupt.value.get("kind") == APPROVAL
