@@ -26,10 +26,11 @@ PART_OF = {
     "artifacts": "doors",
     "bindings": "doors",
     "outbox": "doors",
+    "approvals": "approvals",
 }
 
 
-OPERATORS = {"bases", "packs", "artifacts", "bindings"}
+OPERATORS = {"bases", "packs", "artifacts", "bindings", "approvals"}
 
 
 def named_writes() -> dict[str, str]:

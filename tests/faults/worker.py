@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from turnkeeper import (
     EffectUnknown,
     Judgement,
     Phase,
+    Role,
     Settings,
     Turnkeeper,
     TurnkeeperError,
@@ -135,6 +137,16 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
             )
         )
         return "noted"
+
+    @keeper.tool("connector.crm.write")
+    @keeper.tool("claim.decide")
+    async def do(line: str) -> str:
+        return line
+
+    @keeper.agent("clerk")
+    async def clerk(turn: AgentTurn) -> str:
+        tool = "claim.decide" if turn.text == "claim" else "connector.crm.write"
+        return (await turn.call(tool, line=turn.text)).status.value
 
     @keeper.agent("patient")
     async def patient(turn: AgentTurn) -> AsyncIterator[str]:
@@ -258,7 +270,20 @@ async def _doors(keeper: Turnkeeper) -> None:
     await keeper.bindings.remove(binding.id)
 
 
-PARTS = {"long runs": _long_runs, "bases": _units_and_bases, "packs": _packs, "doors": _doors}
+async def _approvals(keeper: Turnkeeper) -> None:
+    """One that holds its run, one that is looked at afterwards, and one that is asked of a higher role."""
+    asked = await _told(keeper.chat("write", agent="clerk"))
+    (approval,) = await keeper.approvals.list(status="pending")
+    assert approval.due_at is not None
+    later = replace(approval, required_role=Role.OWNER, due_at=approval.due_at + timedelta(hours=1))
+    await keeper._store.approvals.escalate(later, from_due=approval.due_at)
+    await keeper.approvals.decide(approval.id, approve=True)
+    await _told(keeper.chat("claim", session_id=asked["session_id"], agent="clerk"))
+    for review in await keeper.approvals.list(status="pending"):
+        await keeper.approvals.decide(review.id, approve=True)
+
+
+PARTS = {"approvals": _approvals, "long runs": _long_runs, "bases": _units_and_bases, "packs": _packs, "doors": _doors}
 """Parts of a day that need nothing of what comes before them."""
 
 

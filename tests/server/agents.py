@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from turnkeeper import AgentTurn, Judgement, Phase, Verdict
+from turnkeeper import AgentTurn, Judgement, Phase, Turnkeeper, Verdict
 
 PIECE = 2_100
 """More than a delta holds, so that every piece of the streamer is one of its own."""
@@ -59,3 +59,17 @@ async def _pass(turn: AgentTurn) -> None:
     Path(f"{gate}.reached").touch()
     while not Path(gate).exists():  # noqa: ASYNC110  # opened by another process
         await asyncio.sleep(0.005)
+
+
+def set_up(keeper: Turnkeeper) -> None:
+    """Tools, and an agent that uses them: what `--setup` is for."""
+
+    @keeper.tool("connector.crm.write")
+    def write(line: str) -> str:
+        """Write a line to the customer's file."""
+        return f"wrote {len(line)}"
+
+    @keeper.agent("clerk")
+    async def clerk(turn: AgentTurn) -> str:
+        result = await turn.call("connector.crm.write", line=turn.text)
+        return f"{result.status} {result.code or result.data}"

@@ -102,7 +102,8 @@ class Ear:
 
 
 def agent_flags() -> list[str]:
-    return [part for name in AGENTS for part in ("--agent", f"tests.server.agents:{name}")]
+    agents = [part for name in AGENTS for part in ("--agent", f"tests.server.agents:{name}")]
+    return [*agents, "--setup", "tests.server.agents:set_up"]
 
 
 def a_server(database: Path, *arguments: str, **environment: str) -> ServerProcess:
@@ -158,6 +159,12 @@ class Api:
     def stream_chat(self, message: str, **more: Any) -> list[Event]:
         with self.streaming("POST", "/chat", json={"message": message, "stream": True, **more}) as events:
             return list(events)
+
+    def until_over(self, run_id: str) -> dict[str, Any]:
+        """The run once it has come to its end, followed there by its feed."""
+        self.feed(f"/runs/{run_id}/feed")
+        run: dict[str, Any] = self.get(f"/runs/{run_id}").json()
+        return run
 
     def feed(self, path: str, **more: Any) -> list[Event]:
         with self.streaming("GET", path, **more) as events:

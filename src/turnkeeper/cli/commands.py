@@ -58,6 +58,10 @@ def serve(
         list[str] | None,
         flag("agent", "module:function, or name=module:function; may be repeated, the first one is the default."),
     ] = None,
+    setup: Annotated[
+        list[str] | None,
+        flag("setup", "module:function that is handed the Turnkeeper, to add agents, tools, graphs; may be repeated."),
+    ] = None,
     demo: Annotated[bool, flag("demo", "Show how to talk to it; sessions expire after 30 idle minutes.")] = False,
 ) -> int:
     """Start the server."""
@@ -71,6 +75,7 @@ def serve(
             token=token,
             identities=identities,
             agents=tuple(agent or ()),
+            setup=tuple(setup or ()),
             demo=demo,
         )
     )

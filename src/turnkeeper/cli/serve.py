@@ -42,6 +42,7 @@ class Wanted:
     token: str | None = None
     identities: Path | None = None
     agents: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
     demo: bool = False
 
 
@@ -53,6 +54,7 @@ def serve(wanted: Wanted) -> int:
     log_to_stderr()
     try:
         agents = [_agent_of(spec) for spec in wanted.agents]
+        setups = [_function_at(spec) for spec in wanted.setup]
         settings = _settings_of(wanted, agents)
         made_token = None if settings.token or settings.identities else secrets.token_urlsafe(18)
         identities = _identities_of(settings, made_token)
@@ -63,6 +65,8 @@ def serve(wanted: Wanted) -> int:
         keeper = Turnkeeper(settings)
         for name, function in agents:
             keeper.agent(name)(function)
+        for set_up in setups:
+            set_up(keeper)
         return _run(keeper, identities, bound, made_token, demo=wanted.demo)
     except ValueError as error:
         return complain(str(error))
@@ -168,16 +172,24 @@ def _bound(settings: Settings) -> socket.socket:
 def _agent_of(spec: str) -> tuple[str, Any]:
     """The name and the function that `module:function` or `name=module:function` means."""
     given, _, place = spec.rpartition("=")
+    if not all(place.partition(":")[::2]):
+        raise CannotStart(f"--agent is module:function or name=module:function, not {spec!r}.")
+    return given or place.partition(":")[2], _function_at(place, f"--agent {spec}")
+
+
+def _function_at(place: str, flag: str | None = None) -> Callable[..., Any]:
+    """What `module:function` means; modules are looked for in the current folder, too."""
+    flag = flag or f"--setup {place}"
     module_name, _, function_name = place.partition(":")
     if not module_name or not function_name:
-        raise CannotStart(f"--agent is module:function or name=module:function, not {spec!r}.")
+        raise CannotStart(f"--setup is module:function, not {place!r}.")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
-        raise CannotStart(f"--agent {spec}: {error}.") from None
-    function = getattr(module, function_name, None)
+        raise CannotStart(f"{flag}: {error}.") from None
+    function: Callable[..., Any] | None = getattr(module, function_name, None)
     if not callable(function):
-        raise CannotStart(f"--agent {spec}: {module_name} has no function {function_name!r}.")
-    return given or function_name, function
+        raise CannotStart(f"{flag}: {module_name} has no function {function_name!r}.")
+    return function
