@@ -22,6 +22,7 @@ from turnkeeper import (
     Phase,
     Role,
     Settings,
+    ToolResult,
     Turnkeeper,
     TurnkeeperError,
     Verdict,
@@ -146,7 +147,8 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
     @keeper.agent("clerk")
     async def clerk(turn: AgentTurn) -> str:
         tool = "claim.decide" if turn.text == "claim" else "connector.crm.write"
-        return (await turn.call(tool, line=turn.text)).status.value
+        result: ToolResult = await turn.call(tool, line=turn.text)
+        return result.status.value
 
     @keeper.agent("patient")
     async def patient(turn: AgentTurn) -> AsyncIterator[str]:
