@@ -9,6 +9,9 @@ from tests.server.process import Api
 from turnkeeper.keeping.envelopes import check_envelope
 
 
+LAYERS = ("tenants", "projects", "objectives")
+
+
 @pytest.fixture
 def document(house: House) -> dict[str, Any]:
     read: dict[str, Any] = house.api(None).client.get("/openapi.json").json()
@@ -76,6 +79,20 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/artifacts",
         "GET /api/v1/artifacts/{artifact_id}",
         "GET /api/v1/artifacts/{artifact_id}/content",
+        "PUT /api/v1/sessions/current",
+        "POST /api/v1/sessions/{session_id}/rebase",
+        "PUT /api/v1/sessions/{session_id}/layout",
+        "DELETE /api/v1/sessions/{session_id}/layout",
+        "GET /api/v1/sessions/{session_id}/events",
+        "GET /api/v1/sessions/{session_id}/resume-view",
+        *(f"{verb} /api/v1/{name}" for verb in ("GET", "POST") for name in LAYERS),
+        *(f"{verb} /api/v1/{name}/{{layer_id}}" for verb in ("GET", "PATCH") for name in LAYERS),
+        *(f"{verb} /api/v1/users" for verb in ("GET", "POST")),
+        *(f"{verb} /api/v1/users/{{user_id}}" for verb in ("GET", "PATCH")),
+        "GET /api/v1/agents",
+        *(f"{verb} /api/v1/agents/{{agent_id}}" for verb in ("GET", "PUT", "DELETE")),
+        "GET /api/v1/models",
+        *(f"{verb} /api/v1/models/{{model_id}}" for verb in ("GET", "PUT", "DELETE")),
         "GET /api/v1/channels",
         "POST /api/v1/channels/{channel}/{binding}",
         "POST /api/v1/bindings",

@@ -8,6 +8,7 @@ from turnkeeper.errors.envelopes import GrantMissing
 from turnkeeper.errors.knowledge import UnitNotCurrent, UnitNotFound, UnitTextInvalid
 from turnkeeper.errors.packs import PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
 from turnkeeper.errors.requests import ExtraMissing
+from turnkeeper.errors.scope import IsolationUnavailable, LimitExceeded, ModelNotAllowed, TenantSuspended
 from turnkeeper.errors.sessions import SessionClosed, SessionExpired
 from turnkeeper.errors.stores import ShuttingDown, StoreUnavailable
 from turnkeeper.model.budget import Overdrawn
@@ -244,6 +245,10 @@ _STATUS_OF_FAILURE = {
         ExtraMissing,
         FrameDepthExceeded,
         GrantMissing,
+        IsolationUnavailable,
+        TenantSuspended,
+        LimitExceeded,
+        ModelNotAllowed,
         PackIntegrityError,
         PackInvalid,
         PackNotFound,

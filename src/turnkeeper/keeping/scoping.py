@@ -11,6 +11,7 @@ from turnkeeper.errors import (
     LayoutTooLarge,
     MountExcluded,
     MountNotFound,
+    NotAllowed,
     SessionClosed,
     SessionExpired,
     VersionMoved,
@@ -213,8 +214,7 @@ class Scoping:
 
     async def save_layout(self, session_id: str, layout: Any, *, principal: Principal = LOCAL) -> None:
         """Keep how a screen looks; the last one counts. Raises LayoutTooLarge or SessionClosed."""
-        session = await self._session_of(session_id, principal=principal)
-        refuse_if_over(session)
+        session = await self._writable(session_id, principal)
         await self._layouts.save(session.tenant, session.id, written_layout(layout), at=self._clock.now())
 
     async def layout(self, session_id: str, *, principal: Principal = LOCAL) -> Any:
@@ -228,11 +228,17 @@ class Scoping:
 
     async def drop_layout(self, session_id: str, *, principal: Principal = LOCAL) -> None:
         """Nothing else is lost with it. Raises SessionClosed."""
-        session = await self._session_of(session_id, principal=principal)
-        refuse_if_over(session)
+        session = await self._writable(session_id, principal)
         await self._layouts.drop(session.tenant, session.id)
 
     # --- inside
+
+    async def _writable(self, session_id: str, principal: Principal) -> Session:
+        if not principal.may_write:
+            raise NotAllowed("A viewer may read sessions, but not write to them. Ask the operator for another role.")
+        session = await self._session_of(session_id, principal=principal)
+        refuse_if_over(session)
+        return session
 
     async def _change_of(self, session: Session, wanted: Wanted) -> SettingsChange | None:
         """None when everything is as it is wanted already."""

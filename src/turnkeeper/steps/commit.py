@@ -198,10 +198,13 @@ def account_of(draft: TurnDraft) -> Mapping[str, Any] | None:
             said["model_calls"] = budget.model_calls
     if draft.conversation is not None:
         session = draft.conversation.session
-        bound = {"context_sha256": session.context_sha256, "model_profile": session.purpose.model_profile}
+        profile = draft.scope.context.model_profile if draft.scope else None
+        bound = {"context_sha256": session.context_sha256, "model_profile": profile}
         said |= {name: value for name, value in bound.items() if value is not None}
     if draft.trace.notes.model is not None:
         said["model"] = draft.trace.notes.model
+    elif draft.context is not None and draft.context.model_profile is not None:
+        said["model"] = draft.context.explicit.model or draft.context.model_profile.chat_model
     if draft.trace.notes.manifests:
         said["manifests"] = dict(draft.trace.notes.manifests)
     return said or None

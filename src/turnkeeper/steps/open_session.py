@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from turnkeeper.errors import PackVersionMismatch, TenantSuspended
 from turnkeeper.model.band import Band, Lifetime, lifetime
 from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.run import Run
+from turnkeeper.model.scope import Context
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
@@ -29,6 +31,8 @@ class OpenSession:
         scope = await self.scopes.of(conversation.session)
         if scope.is_suspended:
             raise TenantSuspended
+        if conversation.session.context_sha256 is not None:
+            draft.trace.note("context", told(conversation.session.context_sha256, scope.context))
         refuse_isolation(scope.context, scope.backend)
         # From here on the mounts of the session are those that hold now, wherever they come from.
         session = replace(conversation.session, mounts=tuple(each.mount for each in scope.mounts))
@@ -59,6 +63,15 @@ class OpenSession:
             agent = self.agents.get(run.agent)
             wanted = (agent.policy.pack,) if agent and agent.policy.pack else ()
         return tuple([await self.packs.find(session.tenant, ref) for ref in wanted])
+
+
+def told(sha256: str, context: Context) -> dict[str, Any]:
+    """What a session inherited, as an Explanation names it: from which layers, and which of them gave what."""
+    return {
+        "context_sha256": sha256,
+        "chain": [{"level": link.level, "id": link.id, "revision": link.revision} for link in context.chain],
+        "provenance": dict(context.provenance),
+    }
 
 
 async def lifetime_of(
