@@ -837,14 +837,21 @@ class Turnkeeper:
         at_turn: int | None = None,
         title: str | None = None,
         principal: Principal = LOCAL,
+        request_id: str | None = None,
         trace_id: str | None = None,
     ) -> Session:
         """Go on from a turn of a session, the last one unless another is named, in a new session of the same owner.
 
         The messages up to there are shared, not copied; all else is as it was then, settings and pins as they are now.
         """
+        envelope = self._door.envelope(Inbound(command=Command.FORK, request_id=request_id), principal)
         session = await self._histories.fork(
-            session_id, at_turn=at_turn, title=title, principal=principal, trace_id=trace_id
+            session_id,
+            at_turn=at_turn,
+            title=title,
+            principal=principal,
+            request=self._engine.take_in.request_to_create(envelope, (session_id, at_turn, title)),
+            trace_id=trace_id,
         )
         self._tell_of_session(session.tenant, session.id, session.agent)
         return session

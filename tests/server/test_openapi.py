@@ -37,6 +37,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/sessions/{session_id}/resume",
         "POST /api/v1/sessions/{session_id}/close",
         "POST /api/v1/sessions/{session_id}/reset",
+        "POST /api/v1/sessions/{session_id}/fork",
+        "GET /api/v1/sessions/{session_id}/turns/{turn}",
         "GET /api/v1/sessions/{session_id}/messages",
         "GET /api/v1/sessions/{session_id}/runs",
         "GET /api/v1/sessions/{session_id}/feed",

@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError, Parameter
 from turnkeeper.cli.approval_commands import approvals
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.flags import Server, Token, flag
+from turnkeeper.cli.session_commands import sessions
 
 USAGE_FAULT = 2
 
@@ -32,6 +33,7 @@ app.command(bindings)
 app.command(contacts)
 app.command(deliveries)
 app.command(approvals)
+app.command(sessions)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -20,6 +20,7 @@ from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import Wakes
 from turnkeeper.ports.histories import HistoryStore
+from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import SessionStore
 from turnkeeper.ports.threads import Threads
 from turnkeeper.settings import Settings
@@ -66,6 +67,7 @@ class Histories:
         at_turn: int | None = None,
         title: str | None = None,
         principal: Principal = LOCAL,
+        request: RequestKey | None = None,
         trace_id: str | None = None,
     ) -> Session:
         """A new session that shares the history of this one up to a turn, the last one unless another is named."""
@@ -114,7 +116,7 @@ class Histories:
         )
         audit = self.audit(Command.FORK, principal, trace_id, session_id=session.id, forked_from=parent.id)
         most = await self.most_sessions(session.tenant, now)
-        return await self.sessions.create(session, audit, continued=turn, most=most)
+        return await self.sessions.create(session, audit, continued=turn, request=request, most=most)
 
     async def prune_threads(self) -> int:
         """Drop what agents remember of sessions that are over, of epochs that are, and of runs that were not kept.

@@ -358,6 +358,8 @@ class SessionOut(Outbound):
     provenance: dict[str, str]
     thread: dict[str, Any] | None
     fork_of: str | None
+    fork_turn: int | None
+    pruned_at: datetime | None
     counts: CountsOut | None = Field(default=None, exclude_if=lambda counts: counts is None)
 
     @classmethod
@@ -382,6 +384,8 @@ class SessionOut(Outbound):
             provenance={name: level.value for name, level in context.provenance.items()},
             thread=None if session.agent_head is None else dict(session.agent_head),
             fork_of=session.fork.session_id if session.fork else None,
+            fork_turn=session.fork.turn if session.fork else None,
+            pruned_at=session.pruned_at,
             counts=counts,
             id=session.id,
             status=session.status.value,
