@@ -1,5 +1,6 @@
 """Hand the turn to its agent, have it judged, and stage what it says."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
@@ -166,7 +167,9 @@ class HandOff:
             tools=CalledTools(self.desk, self._calling(draft, effects)),
         )
 
-    def _substrate(self, draft: TurnDraft, check: Check, mounted: Mounted) -> Substrate:
+    def _substrate(
+        self, draft: TurnDraft, loop: asyncio.AbstractEventLoop, check: Check, mounted: Mounted
+    ) -> Substrate:
         of = RunOfSubstrate(
             run=draft.run,
             lease=draft.lease,
@@ -174,6 +177,7 @@ class HandOff:
             mounted=mounted,
             notes=draft.trace.notes,
             used=draft.trace.notes.manifests,
+            loop=loop,
         )
         return RunSubstrate(self.substrate, of)
 
@@ -190,7 +194,7 @@ class HandOff:
             context=draft.materialized,
             effects=effects,
             own_tools=agent.policy.tools if agent else (),
-            substrate=partial(self._substrate, draft),
+            substrate=partial(self._substrate, draft, asyncio.get_running_loop()),
         )
 
     async def _tell_of_warnings(self, draft: TurnDraft) -> None:

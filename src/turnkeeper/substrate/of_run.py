@@ -55,7 +55,10 @@ class SubstrateDesk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOfSubstrate:
-    """The run that asks. `used` notes which manifest it saw of each pointer; it sees the same one until its end."""
+    """The run that asks. `used` notes which manifest it saw of each pointer; it sees the same one until its end.
+
+    What agents in threads ask for is done in the `loop` of the run.
+    """
 
     run: Run
     lease: Lease
@@ -63,6 +66,7 @@ class RunOfSubstrate:
     mounted: Mounted
     notes: Notes
     used: MutableMapping[str, str]
+    loop: asyncio.AbstractEventLoop
 
 
 class RunSubstrate:
@@ -70,7 +74,6 @@ class RunSubstrate:
 
     def __init__(self, desk: SubstrateDesk, of: RunOfSubstrate) -> None:
         self._desk, self._of = desk, of
-        self._loop = asyncio.get_running_loop()
 
     def emit(
         self,
@@ -121,7 +124,7 @@ class RunSubstrate:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+            return asyncio.run_coroutine_threadsafe(work, self._of.loop).result()
         return work
 
     async def _emit(self, content: bytes | AsyncIterable[bytes], path: str | None, media_type: str) -> Artifact:
