@@ -10,6 +10,7 @@ from cyclopts import App, CycloptsError, Parameter
 from turnkeeper.cli.approval_commands import approvals
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.flags import Server, Token, flag
+from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
 from turnkeeper.cli.session_commands import sessions
 
 USAGE_FAULT = 2
@@ -32,6 +33,8 @@ app.command(channels)
 app.command(bindings)
 app.command(contacts)
 app.command(deliveries)
+for group in (tenants, users, projects, objectives, agents, models, scope):
+    app.command(group)
 app.command(approvals)
 app.command(sessions)
 
