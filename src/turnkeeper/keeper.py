@@ -13,6 +13,7 @@ from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
     InvalidTransition,
     RunNotFound,
+    ScopeDenied,
     SessionNotFound,
     SessionNotOver,
     ShuttingDown,
@@ -67,7 +68,7 @@ from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.scope import Level
 from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
-from turnkeeper.model.tool import ToolSpec
+from turnkeeper.model.tool import Denial, Resource, ToolSpec
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.channels import Channel
@@ -79,6 +80,7 @@ from turnkeeper.ports.sessions import Sought
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.ports.tools import Tool
 from turnkeeper.scope.calling import offered
+from turnkeeper.scope.check import Gated, Refused
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
@@ -1004,6 +1006,16 @@ class Turnkeeper:
         return await offered(
             self._world.tools, self._engine.check, scope, own_tools=agent.policy.tools if agent else None
         )
+
+    async def check_bound(self, principal: Principal, action: str, *resources: Resource) -> None:
+        """Whether the session that this token is bound to may do this, right now. Raises ScopeDenied."""
+        assert principal.session_id is not None, "only a bound token is checked like this"
+        session = await self.session(principal.session_id, principal=principal)
+        answer = await self._engine.check(await self._world.scopes.of(session), action, *resources)
+        if isinstance(answer, Refused):
+            raise ScopeDenied(answer.denial)
+        if isinstance(answer, Gated):
+            raise ScopeDenied(Denial.APPROVAL_REQUIRED)
 
     # --- the house
 

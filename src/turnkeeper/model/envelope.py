@@ -85,7 +85,8 @@ class Envelope:
     are the most that it wants to spend, by resource. `claims` are what it says of its user and agent.
     `audited` are facts about it for the audit alone, where it is called by its `verb`. `grants` are what is left of
     those of the principal once claims and channel are heard; None means every one.
-    An answer to a run that waits for an approval is a `decision` about it. `same_as` is what makes two requests under one id the same; None means their whole body.
+    An answer to a run that waits for an approval is a `decision` about it. `same_as` is what makes two requests under
+    one id the same; None means their whole body.
     """
 
     principal: Principal

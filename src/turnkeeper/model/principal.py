@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from turnkeeper.model.ids import HOUSE, TenantId, UserId
+from turnkeeper.model.ids import HOUSE, SessionId, TenantId, UserId
 
 
 class Role(StrEnum):
@@ -27,7 +27,8 @@ class Principal:
     """An authenticated caller. Nothing in a request can make it another one.
 
     `acted_by` is who really holds the token, where that is an owner or admin who speaks for this user. An operator runs
-    the house: makes tenants, and may do so for all of them.
+    the house: makes tenants, and may do so for all of them. One that is bound to a session reaches what that session
+    reaches, and nothing else.
     """
 
     tenant: TenantId
@@ -36,12 +37,15 @@ class Principal:
     grants: frozenset[str] = frozenset()
     acted_by: UserId | None = None
     is_operator: bool = False
+    session_id: SessionId | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant or not self.user:
             raise ValueError("a Principal needs a tenant and a user")
         if self.tenant == HOUSE:
             raise ValueError(f"the tenant {HOUSE!r} is reserved for the house")
+        if self.session_id is not None and self.role is not Role.AGENT:
+            raise ValueError("only an agent is bound to a session")
 
     @property
     def holder(self) -> UserId:

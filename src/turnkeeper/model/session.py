@@ -130,7 +130,9 @@ class Session:
         return not self.status.is_terminal and now >= self.expires_at
 
     def is_open_to(self, principal: Principal) -> bool:
-        """Its owner, and owner and admin of its tenant; to all others it does not exist."""
+        """Its owner, owner and admin of its tenant, and a token that is bound to it; to all others it is not there."""
+        if principal.session_id is not None:
+            return self.tenant == principal.tenant and self.id == principal.session_id
         return self.tenant == principal.tenant and (self.owner == principal.user or principal.sees_whole_tenant)
 
 

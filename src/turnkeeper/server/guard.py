@@ -11,6 +11,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import Principal
 from turnkeeper.ports.identities import Identities
 from turnkeeper.server.auth import authenticate
+from turnkeeper.server.bound import check_bound
 from turnkeeper.server.limits import read_body, require_json
 from turnkeeper.server.strict_json import read_json
 
@@ -29,6 +30,7 @@ class GuardedRoute(APIRoute):
             try:
                 identities: Identities = request.app.state.identities
                 principal = await authenticate(request, identities, keeper_of(request).directory)
+                await check_bound(self.name, request, principal, keeper_of(request))
                 over = await _counted(request, principal) if self.takes_messages else None
                 if field is not None:
                     request = await _with_body(request, is_required=field.field_info.is_required())

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from turnkeeper.errors import NotAuthenticated, TokenExpired
-from turnkeeper.model.ids import TenantId, UserId
+from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
 
-FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at", "is_operator")
+FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at", "is_operator", "session")
 SHORTEST_TOKEN = 8
 
 
@@ -120,6 +120,9 @@ def _identity_of(entry: Any) -> tuple[Identity | None, list[str]]:
         faults.append(f"role: must be one of {', '.join(Role)}")
     grants = _grants(entry.get("grants", []), faults)
     expires_at = _moment(entry.get("expires_at"), faults)
+    session = entry.get("session")
+    if session is not None and (not isinstance(session, str) or not session or role != Role.AGENT):
+        faults.append("session: must be the id of a session, and goes with the role agent")
     is_operator = entry.get("is_operator", False)
     if not isinstance(is_operator, bool):
         faults.append("is_operator: must be true or false")
@@ -132,6 +135,7 @@ def _identity_of(entry: Any) -> tuple[Identity | None, list[str]]:
             role=Role(role),
             grants=grants,
             is_operator=is_operator,
+            session_id=None if session is None else SessionId(session),
         )
     except ValueError as error:
         return None, [f"tenant: {error}"]
