@@ -22,6 +22,7 @@ PART_OF = {
     "effects": "long runs",
     "checkpoints": "long runs",
     "bases": "bases",
+    "histories": "histories",
     "packs": "packs",
     "artifacts": "doors",
     "bindings": "doors",
@@ -30,7 +31,7 @@ PART_OF = {
 }
 
 
-OPERATORS = {"bases", "packs", "artifacts", "bindings", "approvals"}
+OPERATORS = {"bases", "histories", "packs", "artifacts", "bindings", "approvals"}
 
 
 def named_writes() -> dict[str, str]:

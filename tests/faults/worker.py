@@ -197,6 +197,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await _told(keeper.chat("mine", custody="client", session_id="mine"))
     await _long_runs(keeper)
     await _units_and_bases(keeper)
+    await _histories(keeper)
     await _packs(keeper)
     await _doors(keeper)
     other = await keeper.create_session(agent="counter")
@@ -238,6 +239,15 @@ async def _units_and_bases(keeper: Turnkeeper) -> None:
     await keeper.create_session(from_session_id=noted)
     # Everything is kept: what is dropped by age would be missed by whoever looks for each run's end.
     await keeper._store.explanations.trim(idle.tenant, SessionId(noted), keep=200)
+
+
+async def _histories(keeper: Turnkeeper) -> None:
+    """A fork, and the end of what an agent remembers of a session that is over."""
+    talked = (await _told(keeper.chat("one", agent="counter")))["session_id"]
+    fork = await keeper.fork_session(talked)
+    await _told(keeper.chat("two", session_id=fork.id))
+    await keeper.close_session(fork.id)
+    await keeper._store.histories.mark_pruned(fork.tenant, fork.id, {"messages": 2}, at=keeper._clock.now())
 
 
 async def _packs(keeper: Turnkeeper) -> None:
@@ -285,7 +295,14 @@ async def _approvals(keeper: Turnkeeper) -> None:
         await keeper.approvals.decide(review.id, approve=True)
 
 
-PARTS = {"approvals": _approvals, "long runs": _long_runs, "bases": _units_and_bases, "packs": _packs, "doors": _doors}
+PARTS = {
+    "approvals": _approvals,
+    "long runs": _long_runs,
+    "bases": _units_and_bases,
+    "packs": _packs,
+    "doors": _doors,
+    "histories": _histories,
+}
 """Parts of a day that need nothing of what comes before them."""
 
 
