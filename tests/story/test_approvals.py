@@ -8,9 +8,13 @@ import pytest
 
 from turnkeeper import AgentTurn, Principal, Reply, Role, Settings, TenantId, Turnkeeper, UserId
 from turnkeeper.errors import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide
+from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.approval import Approval, ApprovalStatus
 from turnkeeper.model.gate import GateKind, GateRule, TimeoutAction
+from turnkeeper.model.mount import MountKind
+from turnkeeper.model.pointer import Expected
 from turnkeeper.model.policy import Policy
+from turnkeeper.model.principal import LOCAL
 from turnkeeper.model.run import RunStatus
 from turnkeeper.testing.clock import SteppedClock
 
@@ -268,3 +272,37 @@ async def test_several_gated_calls_of_one_run_are_decided_one_by_one_and_done_on
 
     assert reply.text == "ok ok"
     assert crm.written == ["one", "two"]
+
+
+@pytest.mark.parametrize("template", ["exploratory", "standard"])
+async def test_nyqst_54_promoting_a_corpus_waits_for_a_person_unless_the_session_is_exploratory(
+    settings: Settings, template: str
+) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        first, second = [await keeper.artifacts.keep(text, media_type="text/plain") for text in (b"one", b"two")]
+        old, _ = await keeper.manifests.create({"a.txt": first})
+        new, _ = await keeper.manifests.create({"a.txt": second})
+        corpus = await keeper.pointers.create("corpus", kind="corpus", manifest=new.sha256)
+        await keeper.pointers.advance(corpus.id, old.sha256)
+
+        @keeper.agent("librarian")
+        async def librarian(turn: AgentTurn) -> str:
+            moved = await turn.substrate.advance(corpus.id, new.sha256, expected=Expected(manifest=old.sha256))
+            return f"moved to {moved.manifest == new.sha256}"
+
+        session = await keeper.create_session(
+            agent="librarian", policy=template, pins=[Pin(kind=MountKind.POINTER, id=corpus.id)]
+        )
+        reply = await keeper.chat("Promote", session_id=session.id)
+        if template == "standard":
+            assert reply.status is RunStatus.WAITING
+            assert (await keeper.pointers.get(corpus.id)).manifest == old.sha256
+            (approval,) = await keeper.approvals.list(status="pending")
+            assert (approval.action, approval.context["resources"]) == (
+                "substrate.pointer.promote",
+                [{"kind": "pointer", "id": corpus.id}],
+            )
+            await keeper.approvals.decide(approval.id, approve=True)
+            reply = await answered(keeper, reply.run_id, LOCAL)
+
+    assert (reply.status, reply.text) == (RunStatus.COMPLETED, "moved to True")
