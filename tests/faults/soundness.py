@@ -20,12 +20,13 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
         keeper.agent("counter")(_still_counts)
         keeper.agent("held")(_still_counts)
         keeper.agent("retried")(_still_counts)
-        for name in ("failing", "asking", "talking", "patient", "endless", "blocking", "noting", "steps"):
+        for name in ("failing", "asking", "talking", "patient", "endless", "blocking", "noting", "steps", "author"):
             keeper.agent(name)(_still_counts)
         for session in await keeper.sessions():
             await _check_session(keeper, session.id)
         for base in await keeper.bases.list():
             await _check_base(keeper, base)
+        await _check_substrate(keeper)
         await _check_deliveries(keeper)
         await _check_told(keeper, told)
         verdict = await keeper.verify_audit()
@@ -35,6 +36,19 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
 async def _still_counts(turn: Any) -> str:
     turn.state["count"] = turn.state.get("count", 0) + 1
     return f"number {turn.state['count']}"
+
+
+async def _check_substrate(keeper: Turnkeeper) -> None:
+    """A name stands where its history says, and every content behind it is whole; what came out was told."""
+    for pointer in await keeper.pointers.list():
+        (newest, *_) = await keeper.pointers.history(pointer.id)
+        assert (newest.no, newest.new) == (pointer.moves, pointer.manifest)
+        for entry in await keeper.manifests.entries(pointer.manifest) if pointer.manifest else ():
+            assert await keeper.artifacts.read(entry.sha256) is not None
+    for session in await keeper.sessions():
+        told = await _feed(keeper, session.id)
+        outputs = [type for type, _ in told if type in ("artifact.emitted", "manifest.created", "pointer.moved")]
+        assert len(await keeper.substrate.outputs(session.id)) == len(outputs)
 
 
 async def _check_deliveries(keeper: Turnkeeper) -> None:

@@ -24,14 +24,28 @@ PART_OF = {
     "bases": "bases",
     "histories": "histories",
     "packs": "packs",
-    "artifacts": "doors",
+    "artifacts": "substrate",
+    "collection": "substrate",
+    "manifests": "substrate",
+    "outputs": "substrate",
+    "pointers": "substrate",
     "bindings": "doors",
     "outbox": "doors",
     "approvals": "approvals",
 }
 
 
-OPERATORS = {"bases", "histories", "packs", "artifacts", "bindings", "approvals"}
+OPERATORS = {
+    "bases",
+    "histories",
+    "packs",
+    "artifacts",
+    "bindings",
+    "approvals",
+    "collection",
+    "manifests",
+    "pointers",
+}
 
 
 def named_writes() -> dict[str, str]:

@@ -4,6 +4,7 @@ It reads one JSON command a line and answers each with one JSON line that carrie
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -29,8 +30,12 @@ from turnkeeper import (
 )
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import BindingTerms, ReplyKind, ReplyPath, Strangers
+from turnkeeper.model.blob import PIECE_BYTES
 from turnkeeper.model.ids import AgentId, SessionId, UnitId
+from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.outbound import DeliveryStatus
+from turnkeeper.model.principal import LOCAL
+from turnkeeper.model.session import SettingsChange
 from turnkeeper.model.unit import Unit, UnitRole
 from turnkeeper.ports.channels import Raw
 from turnkeeper.settings import settings_from
@@ -150,6 +155,12 @@ def register(keeper: Turnkeeper, stopper: Stopper, go: asyncio.Event) -> None:
         result: ToolResult = await turn.call(tool, line=turn.text)
         return result.status.value
 
+    @keeper.agent("author")
+    async def author(turn: AgentTurn) -> str:
+        text = await turn.substrate.emit(turn.text.encode(), path="text")
+        await turn.substrate.publish({"text": text}, pointer="default/results")
+        return "published"
+
     @keeper.agent("patient")
     async def patient(turn: AgentTurn) -> AsyncIterator[str]:
         yield "z" * 3000
@@ -200,6 +211,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await _histories(keeper)
     await _packs(keeper)
     await _doors(keeper)
+    await _substrate(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper.limits.admit(other.tenant)
@@ -295,7 +307,32 @@ async def _approvals(keeper: Turnkeeper) -> None:
         await keeper.approvals.decide(review.id, approve=True)
 
 
+async def _substrate(keeper: Turnkeeper) -> None:
+    """Content in pieces, trees of it, a name that moves, what a run brings out, and what is cleared away."""
+    large = await keeper.artifacts.keep(bytes(PIECE_BYTES + 1), name="large.bin")
+    manifest, _ = await keeper.manifests.create({"large.bin": large})
+    pointer = await keeper.pointers.create("results", manifest=manifest.sha256)
+    await keeper.pointers.reset(pointer.id)
+    await keeper.artifacts.keep(b"nobody refers to this")
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield bytes(PIECE_BYTES * 2)
+        raise ConnectionError
+
+    with contextlib.suppress(ConnectionError):
+        await keeper.artifacts.keep(broken())
+    abandoned = keeper._store.blobs.upload(LOCAL.tenant, keeper._clock.new_id("upl").removeprefix("upl_"))
+    for _ in range(2):
+        await abandoned.add(b"half of it")
+    session = await keeper.create_session(agent="author")
+    mount = Mount(kind=MountKind.POINTER, id=pointer.id, mounted_at=session.created_at)
+    await keeper.change_session(session.id, SettingsChange(mounts=(mount,)))
+    await _told(keeper.chat("publish", session_id=session.id))
+    await keeper.substrate.collect(grace_seconds=-60)
+
+
 PARTS = {
+    "substrate": _substrate,
     "approvals": _approvals,
     "long runs": _long_runs,
     "bases": _units_and_bases,
