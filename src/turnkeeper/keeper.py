@@ -1,5 +1,6 @@
 """Turnkeeper: the embedded face, and what every other face is given."""
 
+import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -90,6 +91,8 @@ from turnkeeper.substrate.collecting import Collector
 from turnkeeper.upkeep.leases import LeaseRenewer
 from turnkeeper.upkeep.sweeper import Duty, Sweeper
 from turnkeeper.wiring import wire
+
+log = logging.getLogger(__name__)
 
 F = TypeVar("F", bound=Callable[[AgentTurn], Any])
 T = TypeVar("T", bound=Callable[..., Any])
@@ -1033,8 +1036,18 @@ class Turnkeeper:
     async def expire_idle_sessions(self) -> int:
         """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""
         found = [place async for place in self._store.sessions.idle(at=self._clock.now())]
-        expired = [await self._expire(tenant, session_id) for tenant, session_id in found]
-        return sum(session.status is SessionStatus.EXPIRED for session in expired)
+        expired = 0
+        for tenant, session_id in found:
+            try:
+                session = await self._expire(tenant, session_id)
+            except StoreUnavailable:
+                raise
+            except Exception as error:
+                # One that cannot be ended does not keep the others alive.
+                log.error("session not expired", extra={"session_id": session_id, "kind": type(error).__name__})
+            else:
+                expired += session.status is SessionStatus.EXPIRED
+        return expired
 
     async def verify_audit(self, tenant: str | None = None) -> Verdict:
         return await verify_audit(self._store.audit, None if tenant is None else TenantId(tenant))

@@ -143,6 +143,15 @@ class Api:
     def get(self, path: str, **more: Any) -> httpx2.Response:
         return self.client.get(f"/api/v1{path}", **more)
 
+    def put(self, path: str, body: Any, **more: Any) -> httpx2.Response:
+        return self.client.put(f"/api/v1{path}", json=body, **more)
+
+    def patch(self, path: str, body: Any, **more: Any) -> httpx2.Response:
+        return self.client.patch(f"/api/v1{path}", json=body, **more)
+
+    def delete(self, path: str, **more: Any) -> httpx2.Response:
+        return self.client.delete(f"/api/v1{path}", **more)
+
     def chat(self, message: str, **more: Any) -> dict[str, Any]:
         response = self.post("/chat", {"message": message, **more})
         assert response.status_code == 200, response.text

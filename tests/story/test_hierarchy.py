@@ -22,7 +22,7 @@ from turnkeeper.errors import (
     QuotaExceeded,
     RevisionMoved,
     RunEnded,
-    SessionClosed,
+    SessionEnded,
     TenantSuspended,
     UserSuspended,
     VersionMoved,
@@ -475,9 +475,9 @@ async def test_nyqst_13_87_91_idle_is_a_pause_of_its_own_kind(keeper: Turnkeeper
     await become("closed")
     with pytest.raises(InvalidTransition):
         await become("active")
-    with pytest.raises(SessionClosed):
+    with pytest.raises(SessionEnded):
         await keeper.scoping.change(session.id, Wanted(module=Module.INSIGHT), principal=ADA)
-    with pytest.raises(SessionClosed):
+    with pytest.raises(SessionEnded):
         await keeper.rebase_session(session.id, principal=ADA)
 
     assert await whats(keeper, session) == ["started", "paused", "resumed", "paused", "resumed", "closed"]
@@ -532,7 +532,10 @@ async def test_nyqst_85_86_everything_is_there_for_who_comes_back(keeper: Turnke
     await keeper.close_session(session.id, principal=ADA)
     next_one = await keeper.create_session(from_session_id=session.id, principal=ADA)
 
-    assert [message.content for message in view.messages] == ["m2", "You said 'm2'. This is turn 3 of our conversation."]
+    assert view.messages[0].content == "m2"
+        "m2",
+        "You said 'm2'. This is turn 3 of our conversation.",
+    ]
     assert (view.layout, len(view.runs), view.outputs, view.approvals) == ({"tab": 1}, 3, [], [])
     assert [(v.mount.id, v.state) for v in view.scope.views] == [(pier.id, "removed"), (dock.id, "effective")]
     assert (next_one.from_session_id, next_one.status, next_one.agent_head) == (session.id, "active", None)

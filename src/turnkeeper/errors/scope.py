@@ -120,6 +120,19 @@ class ModelNotAllowed(TurnkeeperError):
         super().__init__(f"The model {model!r} is not among those that this tenant allows. Choose another one.")
 
 
+class SessionEnded(TurnkeeperError):
+    http_status = 409
+    code = "session_ended"
+    title = "The session is over and stays as it is"
+
+    def __init__(self, session_id: str, status: str) -> None:
+        super().__init__(
+            f"Session {session_id!r} is {status}: it can be read, and not changed. "
+            "Go on in a new one with from_session_id.",
+            session_id=session_id,
+        )
+
+
 class QuotaExceeded(TurnkeeperError):
     http_status = 429
     code = "quota_exceeded"

@@ -12,8 +12,7 @@ from turnkeeper.errors import (
     MountExcluded,
     MountNotFound,
     NotAllowed,
-    SessionClosed,
-    SessionExpired,
+    SessionEnded,
     VersionMoved,
 )
 from turnkeeper.keeping.layers import check_ref
@@ -140,7 +139,7 @@ class Scoping:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """All of it at once, or nothing. Raises MountNotFound, MountExcluded, SessionClosed or InvalidTransition."""
+        """All of it at once, or nothing. Raises MountNotFound, MountExcluded, SessionEnded or InvalidTransition."""
         for attempt in range(MOST_TRIES):
             session = await self._session_of(session_id, principal=principal)
             if expected_version not in (None, session.version):
@@ -179,7 +178,7 @@ class Scoping:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """Inherit again, as the layers are now; pins and what was removed stay. Raises SessionClosed."""
+        """Inherit again, as the layers are now; pins and what was removed stay. Raises SessionEnded."""
         session = await self._session_of(session_id, principal=principal)
         refuse_if_over(session)
         resolved = await self._scopes.resolve(session.tenant, session.agent, session.purpose)
@@ -213,7 +212,7 @@ class Scoping:
     # --- layout
 
     async def save_layout(self, session_id: str, layout: Any, *, principal: Principal = LOCAL) -> None:
-        """Keep how a screen looks; the last one counts. Raises LayoutTooLarge or SessionClosed."""
+        """Keep how a screen looks; the last one counts. Raises LayoutTooLarge or SessionEnded."""
         session = await self._writable(session_id, principal)
         await self._layouts.save(session.tenant, session.id, written_layout(layout), at=self._clock.now())
 
@@ -227,7 +226,7 @@ class Scoping:
         return None if found is None else json.loads(found)
 
     async def drop_layout(self, session_id: str, *, principal: Principal = LOCAL) -> None:
-        """Nothing else is lost with it. Raises SessionClosed."""
+        """Nothing else is lost with it. Raises SessionEnded."""
         session = await self._writable(session_id, principal)
         await self._layouts.drop(session.tenant, session.id)
 
@@ -333,9 +332,9 @@ MOST_LAYOUT_BYTES = 256 * 1024
 
 
 def refuse_if_over(session: Session) -> None:
-    """Raises SessionClosed or SessionExpired."""
+    """Raises SessionEnded."""
     if session.status.is_terminal:
-        raise (SessionClosed if session.status is SessionStatus.CLOSED else SessionExpired)(session.id)
+        raise SessionEnded(session.id, session.status)
 
 
 def _status_of(session: Session, wanted: Wanted) -> SessionStatus | None:

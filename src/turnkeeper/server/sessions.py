@@ -22,6 +22,7 @@ from turnkeeper.errors import (
     PolicyRelaxation,
     QuotaExceeded,
     SessionClosed,
+    SessionEnded,
     SessionExpired,
     SessionNotFound,
     SessionNotOver,
@@ -176,7 +177,7 @@ async def read_session(session_id: str, response: Response, keeper: Keeper, call
 
 CLOSING = (SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
 CHANGING = problems(*CLOSING)
-PATCHING = (*CLOSING, SessionClosed, SessionExpired, MountNotFound, MountExcluded, LayoutTooLarge)
+PATCHING = (*CLOSING, SessionEnded, MountNotFound, MountExcluded, LayoutTooLarge)
 IfMatch = Annotated[str | None, Header(description="Do it only while the settings have this ETag.")]
 
 
@@ -240,7 +241,7 @@ async def resume_session(
     "/{session_id}/rebase",
     name="rebase",
     response_model=SessionOut,
-    responses=problems(SessionNotFound, SessionClosed, SessionExpired, VersionMoved, *BEGINNING),
+    responses=problems(SessionNotFound, SessionEnded, VersionMoved, *BEGINNING),
 )
 async def rebase_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
@@ -255,7 +256,7 @@ async def rebase_session(
     "/{session_id}/layout",
     name="save_layout",
     status_code=204,
-    responses=problems(*WITH_BODY, SessionNotFound, SessionClosed, SessionExpired, LayoutTooLarge, NotAllowed),
+    responses=problems(*WITH_BODY, SessionNotFound, SessionEnded, LayoutTooLarge, NotAllowed),
 )
 async def save_layout(session_id: str, body: LayoutIn, keeper: Keeper, caller: Caller) -> None:
     """Keep how the screen looks. The last one counts; losing it loses nothing else."""
@@ -266,7 +267,7 @@ async def save_layout(session_id: str, body: LayoutIn, keeper: Keeper, caller: C
     "/{session_id}/layout",
     name="drop_layout",
     status_code=204,
-    responses=problems(SessionNotFound, SessionClosed, SessionExpired, NotAllowed),
+    responses=problems(SessionNotFound, SessionEnded, NotAllowed),
 )
 async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
     """Forget how the screen looked."""

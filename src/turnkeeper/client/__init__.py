@@ -1,0 +1,1 @@
+"""What programs outside of the server use to talk to it."""
