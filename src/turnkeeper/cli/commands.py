@@ -12,6 +12,7 @@ from turnkeeper.cli.channel_commands import bindings, channels, contacts, delive
 from turnkeeper.cli.flags import Server, Token, flag
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
 from turnkeeper.cli.session_commands import sessions
+from turnkeeper.cli.substrate_commands import artifacts, manifests, pointers
 
 USAGE_FAULT = 2
 
@@ -33,6 +34,9 @@ app.command(channels)
 app.command(bindings)
 app.command(contacts)
 app.command(deliveries)
+app.command(artifacts)
+app.command(manifests)
+app.command(pointers)
 for group in (tenants, users, projects, objectives, agents, models, scope):
     app.command(group)
 app.command(approvals)

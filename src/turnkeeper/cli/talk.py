@@ -110,6 +110,23 @@ class HttpTalk:
         read: Told = response.json() if response.content else {}
         return read
 
+    def sent(self, path: str, content: Iterable[bytes]) -> Told:
+        """What the server answers to content that is sent as it is read. Raises TalkFailed."""
+        with self._reaching():
+            response = self._client.post(path, content=content)
+        if response.is_error:
+            raise _refusal(response)
+        read: Told = response.json()
+        return read
+
+    def content(self, path: str) -> Iterator[bytes]:
+        """Bytes as they come. Raises TalkFailed."""
+        with self._reaching(), self._client.stream("GET", path) as response:
+            if response.is_error:
+                response.read()
+                raise _refusal(response)
+            yield from response.iter_bytes()
+
     @contextlib.contextmanager
     def _reaching(self) -> Iterator[None]:
         try:
