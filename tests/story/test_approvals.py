@@ -274,6 +274,28 @@ async def test_several_gated_calls_of_one_run_are_decided_one_by_one_and_done_on
     assert crm.written == ["one", "two"]
 
 
+async def test_what_was_done_before_a_policy_became_stricter_is_not_asked_about(settings: Settings, crm: Crm) -> None:
+    def serve(keeper: Turnkeeper) -> None:
+        @keeper.agent("careful")
+        async def careful(turn: AgentTurn) -> str:
+            result = await turn.call("crm.line.add")
+            return f"{result.data} {await turn.ask('Go on?')}"
+
+        @keeper.tool("crm.line.add")
+        async def add() -> int:
+            crm.written.append("line")
+            return len(crm.written)
+
+    async with Turnkeeper.open(settings=settings) as lax:
+        serve(lax)
+        asked = await lax.chat("Add", agent="careful")
+    async with Turnkeeper.open(settings=settings, policy=Policy(gates=(rule(action="crm.*"),))) as strict:
+        serve(strict)
+        reply = await strict.chat("yes", session_id=asked.session_id, answers=asked.run_id)
+
+    assert (reply.text, crm.written) == ("1 yes", ["line"])
+
+
 @pytest.mark.parametrize("template", ["exploratory", "standard"])
 async def test_nyqst_54_promoting_a_corpus_waits_for_a_person_unless_the_session_is_exploratory(
     settings: Settings, template: str

@@ -1,5 +1,7 @@
 """Tools: what an agent may have done for it, and what it is told when it may not."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -78,7 +80,8 @@ async def test_nyqst_52_a_tool_that_the_agent_does_not_have_is_neither_offered_n
     async def poor(turn: AgentTurn) -> str:
         known = await turn.call("weather.city.read", city="Lund")
         unknown = await turn.call("no.such.tool")
-        assert (known.message, known.code) == (unknown.message, unknown.code)
+        clumsy = await turn.call("weather.city.read", town=5)
+        assert (known.message, known.code) == (unknown.message, unknown.code) == (clumsy.message, clumsy.code)
         return f"{await turn.tools()} {known.status} {known.code}"
 
     reply = await keeper.chat("How is it?", agent="poor")
@@ -256,6 +259,30 @@ async def test_what_a_tool_does_through_its_call_raises_where_it_is_denied(keepe
 
     assert (await keeper.chat("Look", agent="reader")).text == "out_of_scope"
     assert raised == ["out_of_scope"]
+
+
+async def test_a_thread_that_goes_on_after_its_session_was_closed_calls_no_tool(keeper: Turnkeeper) -> None:
+    weather, closed, over = Weather(), threading.Event(), asyncio.Event()
+    keeper.tool("weather.city.read")(weather.__call__)
+    loop = asyncio.get_running_loop()
+
+    @keeper.agent("stubborn")
+    def stubborn(turn: AgentTurn) -> str:
+        closed.wait()
+        try:
+            return str(turn.call("weather.city.read", city="Lund").status)
+        finally:
+            loop.call_soon_threadsafe(over.set)
+
+    session = await keeper.create_session(agent="stubborn")
+    ticket = await keeper.submit("How is it?", session_id=session.id)
+    await keeper.close_session(session.id)
+    closed.set()
+    await over.wait()
+
+    assert weather.asked == []
+    assert (await keeper.session(session.id)).turns == 0
+    assert not (await keeper.run(ticket.run.id)).turn
 
 
 @pytest.mark.parametrize("name", ["Weather", "weather report"])
