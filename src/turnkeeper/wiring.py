@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,8 +88,14 @@ class AgentFactory:
             self._memory = GraphMemory(self._settings.database, synchronous=self._settings.synchronous)
         return self._memory
 
-    def threads(self) -> Threads | None:
-        """What this node knows of the memory of graphs; None while it has had nothing to do with any."""
+    def threads(self, *, is_needed: bool = False) -> Threads | None:
+        """The memory of graphs; None where there is none to be seen, or the extra for it is missing.
+
+        Unless it `is_needed`, a node that has no graph looks no further than for the file beside its database.
+        """
+        if self._memory is None and (is_needed or Path(f"{self._settings.database}.graphs").exists()):
+            with suppress(ExtraMissing):
+                return self.memory()
         return self._memory
 
 

@@ -1,13 +1,19 @@
 """A LangGraph graph as the agent of sessions."""
 
 import asyncio
-from typing import Any, TypedDict
+import socket
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
 
 from tests.story.graphs import SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
+from turnkeeper.agents.langgraph.listening import Voices
 from turnkeeper.model.run import RunStatus
 
 
@@ -216,3 +222,101 @@ async def test_a_graph_can_be_cancelled(keeper: Turnkeeper) -> None:
     with pytest.raises(TurnkeeperError):
         await keeper.reply_to(ticket)
     assert await threads_of(keeper, ticket.run.session_id) == []
+
+
+async def test_nodes_that_ask_side_by_side_go_on_together_when_all_is_answered(settings: Settings) -> None:
+    ran: list[str] = []
+
+    def asking(name: str) -> Any:
+        async def ask(state: SessionState) -> dict[str, Any]:
+            answer = interrupt(f"{name}?")
+            ran.append(name)
+            return {"messages": [AIMessage(f"{name} {answer}")]}
+
+        return ask
+
+    def graph() -> Any:
+        inner = StateGraph(SessionState).add_node("deep", asking("inner")).add_edge(START, "deep").compile()
+        built = StateGraph(SessionState).add_node("inner", inner).add_node("outer", asking("outer"))
+        return built.add_edge(START, "inner").add_edge(START, "outer")
+
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("asker", graph())
+        first = await keeper.chat("go", agent="asker")
+    async with Turnkeeper.open(settings=settings) as keeper:
+        keeper.add_graph("asker", graph())
+        second = await keeper.chat("yes", session_id=first.session_id, answers=first.run_id)
+        assert ran == []
+        done = await keeper.chat("no", session_id=first.session_id, answers=first.run_id)
+
+    assert {first.text, second.text} == {"inner?", "outer?"}
+    answers = {first.text.rstrip("?"): "yes", second.text.rstrip("?"): "no"}
+    assert sorted(done.text.split("\n\n")) == sorted(f"{name} {answer}" for name, answer in answers.items())
+    assert sorted(ran) == ["inner", "outer"]
+
+
+async def test_a_graph_that_is_set_to_stop_before_a_node_waits_there(keeper: Turnkeeper) -> None:
+    graph, _ = talker()
+    keeper.add_graph("talker", graph.compile(interrupt_before=["speak"]))
+
+    asked = await keeper.chat("hello", agent="talker")
+    done = await keeper.chat("yes", session_id=asked.session_id, answers=asked.run_id)
+
+    assert (asked.status, asked.text) == (RunStatus.WAITING, "Stopped before speak. Go on?")
+    assert done.text.strip() == "1: hello"
+
+
+async def test_a_state_that_is_kept_as_changes_is_whole_in_the_next_turn(settings: Settings) -> None:
+    def joined(state: list[str], writes: Any) -> list[str]:
+        return [*state, *(each for write in writes for each in write)]
+
+    class Lines(TypedDict):
+        lines: Annotated[list[str], DeltaChannel(joined)]
+
+    def graph() -> Any:
+        built = StateGraph(Lines).add_node("one", lambda state: {"lines": ["-"]})
+        return built.add_edge(START, "one")
+
+    said = []
+    session_id = None
+    for word in ("a", "b", "c"):
+        async with Turnkeeper.open(settings=settings) as keeper:
+            takes, gives = (lambda turn: {"lines": [turn.text]}), (lambda state: "".join(state["lines"]))
+            keeper.add_graph("lines", graph(), takes=takes, gives=gives)
+            reply = await keeper.chat(word, agent="lines", session_id=session_id)
+            session_id = reply.session_id
+            said.append(reply.text)
+
+    assert said == ["a-", "a-b-", "a-b-c-"]
+
+
+async def test_nyqst_78_a_graph_with_a_scripted_model_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*address: object) -> None:
+        raise AssertionError(f"somebody wants to reach {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    async with Turnkeeper.open(tmp_path / "c.db") as keeper:
+        keeper.add_graph("traveller", traveller()[0])
+
+        reply = await keeper.chat("Weather in Rome?", agent="traveller")
+
+    assert reply.text.strip() == "Done: sunny in Rome"
+
+
+def test_words_that_are_spoken_at_once_are_not_mixed() -> None:
+    voices = Voices()
+
+    shown = [
+        voices.say(AIMessageChunk(content="one ", id="a"), {}),
+        voices.say(AIMessageChunk(content="eins ", id="b"), {}),
+        voices.say(AIMessageChunk(content="two", id="a", chunk_position="last"), {}),
+        voices.say(AIMessageChunk(content="zwei", id="b", chunk_position="last"), {}),
+        voices.say(HumanMessage("not the assistant"), {}),
+        voices.rest(),
+    ]
+
+    assert "".join(shown) == "one two\n\neins zwei"
+    assert shown[1] == ""

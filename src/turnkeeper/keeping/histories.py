@@ -34,6 +34,10 @@ class SessionOf(Protocol):
     def __call__(self, session_id: str, *, principal: Principal = LOCAL) -> Awaitable[Session]: ...
 
 
+class FindThreads(Protocol):
+    def __call__(self, *, is_needed: bool = False) -> Threads | None: ...
+
+
 class AuditOf(Protocol):
     def __call__(
         self, command: Command, principal: Principal, trace_id: str | None, **ids: str | None
@@ -49,7 +53,7 @@ class Histories:
     wakes: Wakes
     clock: Clock
     settings: Settings
-    threads: Callable[[], Threads | None]
+    threads: FindThreads
     session_of: SessionOf
     lifetime_of: Callable[[Session], Awaitable[Lifetime | None]]
     most_sessions: Callable[[TenantId, datetime], Awaitable[int | None]]
@@ -180,10 +184,10 @@ class Histories:
 
     async def _own_head(self, then: StateAt, parent: Session, new_id: SessionId) -> Mapping[str, Any] | None:
         """The same memory in a thread of its own. Where it was dropped by now, the graph hears the messages again."""
-        head, threads = ThreadHead.of(then.agent_head), self.threads()
+        head = ThreadHead.of(then.agent_head)
         if head is None:
             return then.agent_head
-        if threads is None:
+        if (threads := self.threads(is_needed=True)) is None:
             return None
         name = ThreadName(tenant=TenantId(parent.tenant), session_id=new_id, epoch=then.epoch.number)
         try:
