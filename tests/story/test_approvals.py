@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
-from turnkeeper import AgentTurn, Principal, Reply, Role, Settings, TenantId, Turnkeeper, UserId
-from turnkeeper.errors import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide
+from turnkeeper import AgentTurn, Principal, Reply, Role, Settings, TenantId, ToolCall, Turnkeeper, UserId
+from turnkeeper.errors import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.approval import Approval, ApprovalStatus
 from turnkeeper.model.gate import GateKind, GateRule, TimeoutAction
@@ -200,9 +201,11 @@ async def test_an_approval_that_is_escalated_waits_for_the_higher_role(settings:
 
 async def test_a_session_in_which_a_run_waits_for_an_approval_does_not_expire(settings: Settings, crm: Crm) -> None:
     clock = SteppedClock()
-    async with a_keeper(settings, crm, rule(timeout_hours=48), clock=clock) as keeper:
+    hasty = replace(settings, answer_seconds=3600.0)
+    async with a_keeper(hasty, crm, rule(timeout_hours=48), clock=clock) as keeper:
         asked = await keeper.chat("Call back", agent="clerk", principal=BEN)
         clock.step(30 * 3600)
+        await keeper._dispatch.take_what_is_due()
         await keeper.expire_idle_sessions()
         still = await keeper.session(asked.session_id, principal=BEN)
         await keeper.approvals.decide((await pending(keeper)).id, approve=True, principal=ADA)
@@ -294,6 +297,57 @@ async def test_what_was_done_before_a_policy_became_stricter_is_not_asked_about(
         reply = await strict.chat("yes", session_id=asked.session_id, answers=asked.run_id)
 
     assert (reply.text, crm.written) == ("1 yes", ["line"])
+
+
+async def test_a_client_that_keeps_its_session_is_denied_what_needs_a_person(settings: Settings, crm: Crm) -> None:
+    async with a_keeper(settings, crm, rule()) as keeper:
+        reply = await keeper.chat("Call back", agent="clerk", custody="client")
+
+    assert reply.text == "Writing. denied approval_required"
+    assert crm.written == []
+
+
+async def test_a_review_is_asked_for_once_however_often_the_run_comes_by(settings: Settings, crm: Crm) -> None:
+    async with a_keeper(settings, crm, rule(action="crm.note.add", kind=GateKind.REVIEW)) as keeper:
+
+        @keeper.tool("crm.note.add")
+        async def add() -> str:
+            return "noted"
+
+        @keeper.agent("noter")
+        async def noter(turn: AgentTurn) -> str:
+            result = await turn.call("crm.note.add")
+            return f"{result.data} {await turn.ask('Go on?')}"
+
+        asked = await keeper.chat("Note", agent="noter", principal=BEN)
+        await keeper.chat("yes", session_id=asked.session_id, answers=asked.run_id, principal=BEN)
+
+        assert len(await keeper.approvals.list(principal=ADA)) == 1
+
+
+async def test_inside_a_tool_its_own_action_is_settled_and_every_other_gate_is_closed(settings: Settings) -> None:
+    gates = (rule(action="docs.tidy"), rule(action="docs.burn"))
+    async with Turnkeeper.open(settings=settings, policy=Policy(gates=gates)) as keeper:
+
+        @keeper.tool("docs.tidy")
+        async def tidy(call: ToolCall) -> str:
+            await call.check("docs.tidy")
+            try:
+                await call.check("docs.burn")
+            except ScopeDenied as denied:
+                return denied.denial.value
+            return "burnt"
+
+        @keeper.agent("tidy")
+        async def tidying(turn: AgentTurn) -> str:
+            return str((await turn.call("docs.tidy")).data)
+
+        asked = await keeper.chat("Tidy up", agent="tidy")
+        (approval,) = await keeper.approvals.list(status="pending")
+        await keeper.approvals.decide(approval.id, approve=True)
+        reply = await answered(keeper, asked.run_id, LOCAL)
+
+    assert reply.text == "approval_required"
 
 
 @pytest.mark.parametrize("template", ["exploratory", "standard"])

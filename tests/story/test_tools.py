@@ -262,12 +262,13 @@ async def test_what_a_tool_does_through_its_call_raises_where_it_is_denied(keepe
 
 
 async def test_a_thread_that_goes_on_after_its_session_was_closed_calls_no_tool(keeper: Turnkeeper) -> None:
-    weather, closed, over = Weather(), threading.Event(), asyncio.Event()
+    weather, closed, began, over = Weather(), threading.Event(), asyncio.Event(), asyncio.Event()
     keeper.tool("weather.city.read")(weather.__call__)
     loop = asyncio.get_running_loop()
 
     @keeper.agent("stubborn")
     def stubborn(turn: AgentTurn) -> str:
+        loop.call_soon_threadsafe(began.set)
         closed.wait()
         try:
             return str(turn.call("weather.city.read", city="Lund").status)
@@ -276,6 +277,7 @@ async def test_a_thread_that_goes_on_after_its_session_was_closed_calls_no_tool(
 
     session = await keeper.create_session(agent="stubborn")
     ticket = await keeper.submit("How is it?", session_id=session.id)
+    await began.wait()
     await keeper.close_session(session.id)
     closed.set()
     await over.wait()
@@ -283,6 +285,20 @@ async def test_a_thread_that_goes_on_after_its_session_was_closed_calls_no_tool(
     assert weather.asked == []
     assert (await keeper.session(session.id)).turns == 0
     assert not (await keeper.run(ticket.run.id)).turn
+
+
+async def test_a_denial_is_told_once_however_often_the_run_comes_by(keeper: Turnkeeper) -> None:
+    @keeper.agent("asking")
+    async def asking(turn: AgentTurn) -> str:
+        denied = await turn.call("no.such.tool")
+        return f"{denied.code} {await turn.ask('Go on?')}"
+
+    asked = await keeper.chat("Try", agent="asking")
+    reply = await keeper.chat("yes", session_id=asked.session_id, answers=asked.run_id)
+
+    feed = await feed_of(keeper, await keeper.session(asked.session_id))
+    assert reply.text == "tool_not_permitted yes"
+    assert [type for type, _ in feed].count(FeedType.SCOPE_DENIED) == 1
 
 
 @pytest.mark.parametrize("name", ["Weather", "weather report"])
