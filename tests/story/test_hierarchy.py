@@ -532,7 +532,7 @@ async def test_nyqst_85_86_everything_is_there_for_who_comes_back(keeper: Turnke
     await keeper.close_session(session.id, principal=ADA)
     next_one = await keeper.create_session(from_session_id=session.id, principal=ADA)
 
-    assert view.messages[0].content == "m2"
+    assert [message.content for message in view.messages] == [
         "m2",
         "You said 'm2'. This is turn 3 of our conversation.",
     ]
