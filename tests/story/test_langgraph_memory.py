@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from operator import or_
@@ -245,6 +246,15 @@ async def test_a_memory_that_cannot_be_opened_fails_the_turn(tmp_path: Path) -> 
     assert caught.value.retryable
 
 
+def test_a_graph_without_its_extra_is_refused_when_it_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "turnkeeper.agents.langgraph.memory", None)
+
+    with pytest.raises(TurnkeeperError) as caught:
+        Turnkeeper.open(tmp_path / "c.db").add_graph("talker", talker()[0])
+
+    assert caught.value.code == "extra_missing"
+
+
 # --- when it goes
 
 
@@ -275,6 +285,7 @@ async def test_nyqst_75_a_closed_session_is_pruned_and_its_row_says_what_was_the
 
 async def test_nyqst_76_a_paused_session_is_never_pruned(settings: Settings) -> None:
     clock = SteppedClock(datetime.now(UTC))
+    settings = dataclasses.replace(settings, prune_seconds=60.0)
     async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
         keeper.add_graph("talker", talker()[0])
         first = await keeper.chat("hello", agent="talker")
@@ -323,6 +334,16 @@ async def test_what_no_commit_ever_named_is_pruned_and_what_waits_is_not(setting
         assert set(await places(keeper, first.session_id)) == named
         done = await keeper.chat("agreed", session_id=first.session_id, answers=asked.run_id)
         assert done.text.strip() == "Done: agreed: Rome"
+
+
+async def test_what_a_fenced_off_run_put_away_is_out_of_reach_before_it_is_pruned(keeper: Turnkeeper) -> None:
+    keeper.add_graph("traveller", traveller()[0])
+    first = await keeper.chat("hello", agent="traveller")
+    await leave_behind(keeper, first.session_id)
+
+    after = await keeper.chat("how often?", session_id=first.session_id)
+
+    assert after.text.strip() == "You have spoken 2 times"
 
 
 async def leave_behind(keeper: Turnkeeper, session_id: str) -> None:
