@@ -32,10 +32,16 @@ PART_OF = {
     "bindings": "doors",
     "outbox": "doors",
     "approvals": "approvals",
+    "layers": "scope",
+    "definitions": "scope",
+    "contexts": "scope",
 }
 
 
 OPERATORS = {
+    "layers",
+    "definitions",
+    "contexts",
     "bases",
     "histories",
     "packs",

@@ -31,7 +31,9 @@ from turnkeeper import (
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import BindingTerms, ReplyKind, ReplyPath, Strangers
 from turnkeeper.model.blob import PIECE_BYTES
+from turnkeeper.model.definition import AgentTraits
 from turnkeeper.model.ids import AgentId, SessionId, UnitId
+from turnkeeper.model.layer import LayerTerms
 from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.outbound import DeliveryStatus
 from turnkeeper.model.principal import LOCAL
@@ -211,6 +213,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await _histories(keeper)
     await _packs(keeper)
     await _doors(keeper)
+    await _scope(keeper)
     await _substrate(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
@@ -331,6 +334,21 @@ async def _substrate(keeper: Turnkeeper) -> None:
     await keeper.substrate.collect(grace_seconds=-60)
 
 
+async def _scope(keeper: Turnkeeper) -> None:
+    """What sessions inherit and from whom, how their screens look, and which one a user is in."""
+    await keeper.users.create("eve", role="viewer")
+    await keeper.users.change("eve", role="member")
+    await keeper.definitions.put_agent("steps", AgentTraits(limits={"max_steps": 50}))
+    await keeper.definitions.remove_agent("steps")
+    project = await keeper.projects.create("Harbour", terms=LayerTerms(prompt="Be brief."))
+    await keeper.projects.change(project.id, name="Port")
+    session = await keeper.current_session("research", project_id=project.id, agent="counter")
+    await keeper.scoping.save_layout(session.id, {"tab": 1})
+    await keeper.scoping.drop_layout(session.id)
+    await _told(keeper.chat("hello", session_id=session.id))
+    await keeper.rebase_session(session.id)
+
+
 PARTS = {
     "substrate": _substrate,
     "approvals": _approvals,
@@ -338,6 +356,7 @@ PARTS = {
     "bases": _units_and_bases,
     "packs": _packs,
     "doors": _doors,
+    "scope": _scope,
     "histories": _histories,
 }
 """Parts of a day that need nothing of what comes before them."""
