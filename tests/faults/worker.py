@@ -401,6 +401,8 @@ async def obey(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -
             run = await keeper.run(command["run_id"])
             *_, last = [frame async for frame in keeper.follow(run)]
             return {"end": last.type.value, "text": last.data.get("text")}
+        case "graph":
+            _register_graph(keeper, go)
         case "let_go":
             go.set()
         case "fill":
@@ -410,6 +412,25 @@ async def obey(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]) -
         case "day":
             await a_day(keeper, command.get("part"))
     return {}
+
+
+def _register_graph(keeper: Turnkeeper, go: asyncio.Event) -> None:
+    """A graph that counts what it was told; told to wait, it does so after it has answered."""
+    from langchain_core.messages import AIMessage
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    async def count(state: MessagesState) -> dict[str, Any]:
+        heard = [message for message in state["messages"] if message.type == "human"]
+        return {"messages": [AIMessage(f"heard {len(heard)}")]}
+
+    async def wait(state: MessagesState) -> dict[str, Any]:
+        if state["messages"][-2].text == "wait":
+            say({"began": "wait"})
+            await go.wait()
+        return {}
+
+    graph = StateGraph(MessagesState).add_node("count", count).add_node("wait", wait)
+    keeper.add_graph("graph", graph.add_edge(START, "count").add_edge("count", "wait"))
 
 
 def _fill(path: Path) -> None:

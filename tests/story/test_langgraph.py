@@ -2,18 +2,21 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
-from tests.story.graphs import SessionState, talker, texts, traveller
+from tests.story.graphs import ScriptedModel, SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.agents.langgraph.listening import Voices
+from turnkeeper.model.feed import FeedType
 from turnkeeper.model.run import RunStatus
 
 
@@ -320,3 +323,28 @@ def test_words_that_are_spoken_at_once_are_not_mixed() -> None:
 
     assert "".join(shown) == "one two\n\neins zwei"
     assert shown[1] == ""
+
+
+async def test_words_are_shown_while_the_model_still_speaks(keeper: Turnkeeper) -> None:
+    go = asyncio.Event()
+
+    class Slow(ScriptedModel):
+        async def _astream(self, *given: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+            yield ChatGenerationChunk(message=AIMessageChunk(content="one "))
+            await go.wait()
+            yield ChatGenerationChunk(message=AIMessageChunk(content="two"))
+
+    model = Slow(script=lambda messages: AIMessage("never"))
+
+    async def speak(state: SessionState) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    keeper.add_graph("slow", StateGraph(SessionState).add_node("speak", speak).add_edge(START, "speak"))
+    ticket = await keeper.submit("hello", agent="slow")
+
+    async for frame in keeper.follow(ticket.run):
+        if frame.type is FeedType.OUTPUT_DELTA and not go.is_set():
+            assert frame.data["text"] == "one "
+            go.set()
+
+    assert (await keeper.reply_to(ticket)).text == "one two"
