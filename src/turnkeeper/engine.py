@@ -45,6 +45,7 @@ from turnkeeper.scope.calling import ToolDesk
 from turnkeeper.scope.check import ScopeCheck
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
+from turnkeeper.scope.storage import StorageQuota
 from turnkeeper.settings import Settings
 from turnkeeper.steps.change_units import ChangeUnits
 from turnkeeper.steps.commit import Commit, account_of, explain
@@ -473,7 +474,13 @@ def substrate_desk(world: World) -> SubstrateDesk:
     """What every run needs to use artifacts, manifests and pointers."""
     store, settings = world.store, world.settings
     return SubstrateDesk(
-        shelf=ArtifactShelf(store.artifacts, store.blobs, world.clock, settings.artifact_bytes),
+        shelf=ArtifactShelf(
+            store.artifacts,
+            store.blobs,
+            world.clock,
+            settings.artifact_bytes,
+            StorageQuota(world.directory, store.artifacts, store.outputs),
+        ),
         manifests=store.manifests,
         pointers=store.pointers,
         outputs=store.outputs,

@@ -82,6 +82,7 @@ from turnkeeper.ports.store import WriteProbe
 from turnkeeper.ports.tools import Tool
 from turnkeeper.scope.calling import offered
 from turnkeeper.scope.check import Gated, Refused
+from turnkeeper.scope.storage import StorageQuota
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
@@ -238,7 +239,8 @@ class Turnkeeper:
     def _keep_channels(self) -> None:
         """What comes in and goes out through channels, and what comes along."""
         store, world, settings = self._store, self._world, self.settings
-        shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, settings.artifact_bytes)
+        room = StorageQuota(world.directory, store.artifacts, store.outputs)
+        shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, settings.artifact_bytes, room)
         self.artifacts = Artifacts(store.artifacts, shelf, audit=self._audit_of_command)
         self.manifests = Manifests(
             store.manifests, self._clock, most_entries=settings.manifest_entries, audit=self._audit_of_command

@@ -276,6 +276,15 @@ async def test_no_more_sessions_live_in_a_tenant_than_its_quota_allows(keeper: T
     assert (await keeper.chat("Hello", agent="echo")).created
 
 
+async def test_no_more_is_kept_of_a_tenant_than_its_quota_allows(keeper: Turnkeeper) -> None:
+    await keeper.tenants.change("default", terms=LayerTerms(quotas={"storage_bytes": 10}))
+
+    await keeper.artifacts.keep(b"0123456789", media_type="text/plain")
+    await keeper.artifacts.keep(b"0123456789", media_type="text/plain")
+    with pytest.raises(QuotaExceeded):
+        await keeper.artifacts.keep(b"x", media_type="text/plain")
+
+
 async def test_nyqst_58_steps_and_seconds_of_a_context_end_a_run(keeper: Turnkeeper) -> None:
     project = await a_project(keeper, limits={"max_steps": 2})
     quick = await a_project(keeper, limits={"timeout_seconds": 0.05})

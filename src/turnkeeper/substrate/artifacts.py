@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -27,6 +27,7 @@ class ArtifactShelf:
     blobs: BlobStore
     clock: Clock
     most_bytes: int
+    check_room: Callable[[TenantId, Blob], Awaitable[None]] | None = None
 
     async def keep(
         self,
@@ -38,7 +39,7 @@ class ArtifactShelf:
         audit: AuditFacts,
         artifact_id: ArtifactId | None = None,
     ) -> Artifact:
-        """Raises AttachmentTooLarge. With an id that is known already, what was kept under it stays.
+        """Raises AttachmentTooLarge or QuotaExceeded. With an id that is known already, what was kept under it stays.
 
         No more than a piece of the content is ever held; what has come before a failure is dropped.
         """
@@ -49,6 +50,8 @@ class ArtifactShelf:
             async for piece in self._limited(_in_pieces(content)):
                 await upload.add(piece)
             new = await upload.finish()
+            if self.check_room is not None:
+                await self.check_room(principal.tenant, new.blob)
             artifact = Artifact(
                 tenant=principal.tenant,
                 id=artifact_id or ArtifactId(self.clock.new_id("art")),

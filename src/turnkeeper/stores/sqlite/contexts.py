@@ -13,7 +13,7 @@ class SqliteContexts:
 
     async def keep(self, tenant: TenantId, hash: str, canonical: str, *, at: datetime) -> None:
         params = {"tenant": tenant, "hash": hash, "data": canonical, "created_at": micros(at)}
-        await self._database.write("keep_context", lambda tx: tx.execute(sql.keep_context, params))
+        await self._database.write("keep_context", lambda tx: tx.execute(sql.keep_context, params).fetchall())
 
     async def find(self, tenant: TenantId, hash: str) -> str | None:
         found = self._database.read(sql.get_context, {"tenant": tenant, "hash": hash})
@@ -26,7 +26,7 @@ class SqliteLayouts:
 
     async def save(self, tenant: TenantId, session_id: SessionId, layout: str, *, at: datetime) -> None:
         params = {"tenant": tenant, "session_id": session_id, "data": layout, "saved_at": micros(at)}
-        await self._database.write("save_layout", lambda tx: tx.execute(sql.put_layout, params))
+        await self._database.write("save_layout", lambda tx: tx.execute(sql.put_layout, params).fetchall())
 
     async def find(self, tenant: TenantId, session_id: SessionId) -> str | None:
         found = self._database.read(sql.get_layout, {"tenant": tenant, "session_id": session_id})

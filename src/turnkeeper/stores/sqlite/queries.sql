@@ -920,14 +920,16 @@ DELETE FROM model_profiles WHERE tenant = :tenant AND id = :id RETURNING id;
 
 -- name: keep_context
 INSERT INTO contexts (tenant, sha256, data, created_at) VALUES (:tenant, :hash, :data, :created_at)
-ON CONFLICT (tenant, sha256) DO NOTHING;
+ON CONFLICT (tenant, sha256) DO NOTHING
+RETURNING sha256;
 
 -- name: get_context
 SELECT data FROM contexts WHERE tenant = :tenant AND sha256 = :hash;
 
 -- name: put_layout
 INSERT INTO layouts (tenant, session_id, data, saved_at) VALUES (:tenant, :session_id, :data, :saved_at)
-ON CONFLICT (tenant, session_id) DO UPDATE SET data = excluded.data, saved_at = excluded.saved_at;
+ON CONFLICT (tenant, session_id) DO UPDATE SET data = excluded.data, saved_at = excluded.saved_at
+RETURNING session_id;
 
 -- name: get_layout
 SELECT data FROM layouts WHERE tenant = :tenant AND session_id = :session_id;
