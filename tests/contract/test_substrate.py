@@ -9,7 +9,19 @@ from typing import Any
 import pytest
 
 from tests.contract.backends import Backend, Refused
-from tests.contract.builders import TENANT, USER, a_kept_session, audit_of, clock, feed_of, held, taken_over, types
+from tests.contract.builders import (
+    TENANT,
+    USER,
+    a_kept_session,
+    accept,
+    audit_of,
+    clock,
+    feed_of,
+    held,
+    supersede,
+    taken_over,
+    types,
+)
 from turnkeeper.errors import (
     ArtifactDamaged,
     ArtifactsMissing,
@@ -24,6 +36,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.blob import PIECE_BYTES, ByteRange
+from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import PointerId, SessionId, TenantId, UserId
 from turnkeeper.model.manifest import Manifest, ManifestEntry, NewManifest
@@ -419,15 +432,26 @@ async def test_what_a_session_brought_out_before_is_not_told_again(store: Store)
     first = await store.outputs.publish(a_publication(session, one, pointer=pointer))
 
     same = await store.outputs.publish(a_publication(session, one, pointer=pointer))
+    alone = await store.outputs.publish(a_publication(session, one))
     more = await store.outputs.publish(a_publication(session, one, two, pointer=pointer))
 
-    assert (first.is_duplicate, same.is_duplicate, same.outputs) == (False, True, ())
+    assert (first.is_duplicate, same.is_duplicate, same.outputs, alone.outputs) == (False, True, (), ())
     assert [each.ref for each in more.outputs if each.kind is OutputKind.ARTIFACT] == [two]
     assert more.manifest is not None
     assert first.manifest is not None
     assert more.manifest.parent == first.manifest.sha256
     numbers = [entry.no for entry in await feed_of(store, session)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+async def test_a_run_that_brought_something_out_is_no_longer_merged(store: Store) -> None:
+    session, one = await a_kept_session(store), (await kept(store, b"one")).sha256
+    _, lease = await held(store, "First", session)
+    second = (await accept(store, "Second", session)).run
+
+    await store.outputs.publish(a_publication(session, one), lease=lease)
+
+    assert not await supersede(store, lease, second, DoubleText.MERGE)
 
 
 async def test_nyqst_64_a_hundred_entries_at_once_are_numbered_without_a_gap(store: Store, backend: Backend) -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 from contextlib import aclosing
+from pathlib import Path
 
 import pytest
 
-from turnkeeper import AgentTurn, Turnkeeper
+from turnkeeper import AgentTurn, Settings, Turnkeeper
 from turnkeeper.errors import (
     ArtifactNotFound,
     ArtifactsMissing,
@@ -281,6 +282,18 @@ async def test_loose_content_is_collected_and_attachments_stay(keeper: Turnkeepe
     assert await keeper.artifacts.read(attached.id) == b"attached"
     with pytest.raises(ArtifactNotFound):
         await keeper.artifacts.get(loose.id)
+
+
+async def test_with_a_folder_for_content_artifacts_lie_there(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "content"
+
+    async with Turnkeeper.open(settings=settings, artifact_files=str(folder)) as keeper:
+        note = await keeper.artifacts.keep(b"a note")
+        assert await keeper.artifacts.read(note.id) == b"a note"
+        assert len([path for path in folder.rglob("*") if path.is_file()]) == 1
+        assert (await keeper.substrate.collect(grace_seconds=-60)).blobs == 1
+
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
 async def test_what_a_tenant_takes_is_told_to_its_owner_alone(keeper: Turnkeeper) -> None:

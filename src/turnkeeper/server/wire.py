@@ -1,6 +1,6 @@
 """What travels over HTTP. Strangers are believed nothing: every type is strict, and unknown fields are refused."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -452,7 +452,7 @@ class RunErrorOut(Outbound):
 
 
 class RunOut(Outbound):
-    """`text` is the answer of a run that completed, or the question of one that waits."""
+    """`text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent."""
 
     id: str
     session_id: str
@@ -471,6 +471,7 @@ class RunOut(Outbound):
     trace_id: str
     retry_of: str | None
     superseded_by: str | None
+    account: Mapping[str, Any] | None = None
     accepted_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -495,6 +496,7 @@ class RunOut(Outbound):
             trace_id=run.trace_id,
             retry_of=run.retry_of,
             superseded_by=run.superseded_by,
+            account=run.account,
             accepted_at=run.accepted_at,
             started_at=run.started_at,
             ended_at=run.ended_at,
