@@ -63,7 +63,10 @@ HistoryLimit = Annotated[int, Query(ge=1, le=1000, description="How many items a
     name="create_manifest",
     status_code=201,
     response_model=NewManifestOut,
-    responses=problems(*WITH_BODY, NotAllowed, ArtifactsMissing, ManifestInvalid, ManifestNotFound),
+    responses={
+        200: {"model": NewManifestOut, "description": "The same tree was there already."},
+        **problems(*WITH_BODY, NotAllowed, ArtifactsMissing, ManifestInvalid, ManifestNotFound),
+    },
 )
 async def create_manifest(
     request: Request, response: Response, body: ManifestIn, keeper: Keeper, caller: Caller

@@ -150,17 +150,18 @@ def _old_files(folder: Path, before: float) -> list[tuple[TenantId, dict[str, Pa
     return [
         (
             TenantId(unquote(tenant.name)),
-            {path.name.rpartition(".")[2]: path for path in _files_in(tenant) if path.stat().st_mtime < before},
+            {path.name.rpartition(".")[2]: path for path in _files_in(tenant, before)},
         )
         for tenant in (folder.iterdir() if folder.exists() else ())
         if tenant.is_dir()
     ]
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
-    with contextlib.suppress(FileNotFoundError):
-        for path in folder.rglob(f"*{IN_FILES}*"):
-            if path.is_file():
+def _files_in(folder: Path, before: float) -> Iterator[Path]:
+    """Those that were last written before a moment; one that goes away meanwhile is none of them."""
+    for path in folder.rglob(f"*{IN_FILES}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if path.is_file() and path.stat().st_mtime < before:
                 yield path
 
 
