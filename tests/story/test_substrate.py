@@ -103,6 +103,23 @@ async def test_nyqst_45_46_what_is_not_mounted_is_denied_like_what_does_not_exis
     assert "denied.out_of_scope" in reply.warnings
 
 
+async def test_nothing_is_carried_out_of_a_scope_by_publishing_it(keeper: Turnkeeper) -> None:
+    hidden = await a_bundle(keeper, "hidden", secret="a secret")
+    (entry,) = await keeper.manifests.entries(hidden.manifest or "")
+
+    @keeper.agent("smuggler")
+    async def smuggler(turn: AgentTurn) -> str:
+        await turn.substrate.publish({"mine": entry.sha256})
+        return "got it"
+
+    session = await keeper.create_session(agent="smuggler")
+    with pytest.raises(RunEnded) as ended:
+        await keeper.chat("Go", session_id=session.id)
+
+    assert ended.value.code == "scope_denied"
+    assert await keeper.substrate.outputs(session.id) == []
+
+
 async def test_a_fixed_pointer_is_seen_where_it_is_fixed(keeper: Turnkeeper) -> None:
     pointer = await a_bundle(keeper, text="old")
     newer = await a_bundle(keeper, "other", text="new")
