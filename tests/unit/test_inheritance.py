@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.scale import rounds
 from turnkeeper.errors import ModelNotAllowed, PolicyRelaxation
@@ -299,5 +299,8 @@ class AnyHierarchy(RuleBasedStateMachine):
         assert set(self.choice.removed) == self.removed
 
 
-TestAnyHierarchy = AnyHierarchy.TestCase
-TestAnyHierarchy.settings = settings(max_examples=rounds(quick=40, soak=1_000), stateful_step_count=20, deadline=None)
+def test_any_order_of_pins_and_changes_above_gives_the_effective_set_of_the_formula() -> None:
+    examples = rounds(quick=40, soak=1_000)
+    run_state_machine_as_test(
+        AnyHierarchy, settings=settings(max_examples=examples, stateful_step_count=20, deadline=None)
+    )
