@@ -896,6 +896,8 @@ class Turnkeeper:
             session = await self.session(session_id, principal=principal)
             if session.status is not SessionStatus.CLOSED:
                 raise
+            envelope = self._command(Command.CLOSE, principal, trace_id=trace_id)
+            await self._store.audit.record(audit_of(envelope, "accepted", session_id=session.id))
             return session
 
     async def change_session(

@@ -160,7 +160,7 @@ def test_every_route_of_the_api_wants_a_token(house: House) -> None:
         (method, path.replace("{session_id}", "sess_1").replace("{run_id}", "run_1"))
         for path, methods in document["paths"].items()
         for method in methods
-        if path.startswith("/api/")
+        if path.startswith("/api/") and method != "head"  # which has no body to tell it in
     ]
 
     assert len(asked) > 10
@@ -236,14 +236,14 @@ def test_what_is_refused_about_sessions_and_runs_is_audited_once(house: House, b
     told = len(audit_of(house.database))
 
     ben.get("/sessions/sess_nobody")
-    ben.post(f"/sessions/{closed}/close")
+    ben.post(f"/sessions/{closed}/pause")
     ben.post(f"/sessions/{closed}/reset")
     ben.post("/chat", {"message": "Hi", "session_id": closed})
     ben.post("/runs/run_nobody/cancel")
 
     assert [(entry["verb"], entry["outcome"]) for entry in audit_of(house.database)[told:]] == [
         ("read_session", "session_not_found"),
-        ("close", "invalid_transition"),
+        ("pause", "invalid_transition"),
         ("reset", "session_closed"),
         ("chat", "session_closed"),
         ("cancel", "run_not_found"),
