@@ -180,7 +180,7 @@ async def everything_of(ada: httpx2.AsyncClient) -> dict[str, str]:
         "turn": "1",
         "unit_id": units[0]["id"] if units else "session::1::unit-001",
         "base_id": base,
-        "source_id": source["id"] if "id" in source else "src_1",
+        "source_id": source.get("id", "src_1"),
         "pack_id": "helpdesk",
         "ref": "helpdesk",
         "key": "STICKY_INTENT",
