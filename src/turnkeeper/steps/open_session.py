@@ -34,8 +34,10 @@ class OpenSession:
         if conversation.session.context_sha256 is not None:
             draft.trace.note("context", told(conversation.session.context_sha256, scope.context))
         refuse_isolation(scope.context, scope.backend)
-        # From here on the mounts of the session are those that hold now, wherever they come from.
-        session = replace(conversation.session, mounts=tuple(each.mount for each in scope.mounts))
+        session = conversation.session
+        if scope.views:
+            # From here on the mounts of the session are those that hold now, wherever they come from.
+            session = replace(session, mounts=tuple(each.mount for each in scope.mounts))
         pins = await self._pins(draft.run, session)
         if pins:
             mounts = (*session.mounts, *await self.packs.mounts(session.tenant, pins))
