@@ -10,9 +10,10 @@ import pytest
 import turnkeeper.stores.sqlite
 from tests.faults.process import a_worker
 from tests.faults.soundness import check_soundness
-from tests.scale import rounds
+from tests.scale import SOAKING, rounds
 
 MOMENTS = ("begun", "written", "durable")
+STORES = ("sqlite", "postgres")
 # Not part of what a day writes: asked for by nobody, or written by another process than the one that is stopped.
 ELSEWHERE = {"ping"}
 
@@ -70,16 +71,23 @@ def named_writes() -> dict[str, str]:
     return {name: names[name] for name in sorted(names.keys() - ELSEWHERE)}
 
 
-def stops() -> list[tuple[str, str]]:
-    """Every write and every moment of it; of what operators write, by default, only when it is not yet durable."""
-    return [
-        (write, moment)
-        for write, file in named_writes().items()
-        for moment in (MOMENTS if file not in OPERATORS else ("written", "begun", "durable")[: rounds(quick=1, soak=3)])
-    ]
+def stops() -> list[tuple[str, str, str]]:
+    """Every write on both stores while it is not yet durable, and before and after that on one of them by turns.
+
+    Of what operators write only the first, by default. A soak stops everywhere.
+    """
+    everywhere = [(store, write, moment) for store in STORES for write in named_writes() for moment in MOMENTS]
+    return [stop for stop in everywhere if SOAKING or is_worth_it(*stop)]
 
 
-@pytest.mark.parametrize(("write", "moment"), stops())
+def is_worth_it(store: str, write: str, moment: str) -> bool:
+    if moment == "written":
+        return True
+    turn = sorted(named_writes()).index(write) + MOMENTS.index(moment)
+    return named_writes()[write] not in OPERATORS and STORES[turn % 2] == store
+
+
+@pytest.mark.parametrize(("address", "write", "moment"), stops(), indirect=["address"])
 async def test_a_process_killed_at_a_named_write_leaves_nothing_lost_or_half_done(
     address: str, write: str, moment: str
 ) -> None:
