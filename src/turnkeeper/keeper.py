@@ -23,6 +23,7 @@ from turnkeeper.errors import (
     VersionMoved,
 )
 from turnkeeper.keeping.approvals import Approvals
+from turnkeeper.keeping.archiving import Archiving
 from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.audit import Audit
 from turnkeeper.keeping.bases import Bases
@@ -32,6 +33,8 @@ from turnkeeper.keeping.continuing import checked_idle, continued
 from turnkeeper.keeping.definitions import Definitions
 from turnkeeper.keeping.deliveries import Deliveries
 from turnkeeper.keeping.door import Door, Ticket
+from turnkeeper.keeping.erasing import Erasing
+from turnkeeper.keeping.exporting import Exporting
 from turnkeeper.keeping.histories import Histories
 from turnkeeper.keeping.invoking import Invoking
 from turnkeeper.keeping.layers import Layers, Users
@@ -64,6 +67,7 @@ from turnkeeper.model.node import Node
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.purpose import Module, PolicyTemplate
+from turnkeeper.model.receipt import Receipt
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.safety import SafetyMode
@@ -79,6 +83,7 @@ from turnkeeper.ports.critic import Critic
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.ports.store import WriteProbe
+from turnkeeper.ports.threads import Threads
 from turnkeeper.ports.tools import Tool
 from turnkeeper.scope.calling import offered
 from turnkeeper.scope.check import Gated, Refused
@@ -128,6 +133,7 @@ class Turnkeeper:
         self._keep_scope()
         self._keep_channels()
         self._keep_history()
+        self._keep_no_longer()
         self._take_up_duties()
 
     def _open_the_door(self) -> None:
@@ -236,6 +242,39 @@ class Turnkeeper:
             audit=self._audit_of_command,
         )
 
+    def _keep_no_longer(self) -> None:
+        """What is given out whole, erased, or written down because it is long over."""
+        store, world = self._store, self._world
+        # What the house writes down is not held against the quota of a tenant.
+        shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, self.settings.artifact_bytes)
+        self._exporting = Exporting(
+            store=store,
+            artifacts=self.artifacts,
+            shelf=shelf,
+            clock=self._clock,
+            threads=self._all_threads,
+            session_of=self.session,
+            audit=self._audit_of_command,
+        )
+        self.erasure = Erasing(
+            store=store,
+            clock=self._clock,
+            policy=world.policy,
+            directory=world.directory,
+            stop_seconds=self.settings.stop_seconds,
+            threads=self._all_threads,
+            session_of=self.session,
+            stop_runs=self._cancel_open_runs,
+            audit=self._audit_of_command,
+        )
+        self._archiving = Archiving(
+            store=store,
+            shelf=shelf,
+            resuming=self._resuming,
+            clock=self._clock,
+            archive_seconds=self.settings.archive_seconds,
+        )
+
     def _keep_channels(self) -> None:
         """What comes in and goes out through channels, and what comes along."""
         store, world, settings = self._store, self._world, self.settings
@@ -310,6 +349,7 @@ class Turnkeeper:
             Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
             Duty("loose-content", 86_400.0, lambda: self.substrate.collect()),
             Duty("old-threads", 3600.0, self.prune_threads),
+            Duty("old-sessions", 3600.0, self._keep_house),
             Duty("outbox", settings.sweep_seconds, self._outbox.send_what_is_due),
             Duty("due-approvals", settings.renew_seconds, self._settle_approvals),
             Duty("idle-sessions", settings.expiry_seconds, self.expire_idle_sessions),
@@ -863,6 +903,36 @@ class Turnkeeper:
         self._tell_of_session(session.tenant, session.id, session.agent)
         return session
 
+    async def export_session(
+        self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """All that is kept of a session, as a zip archive that comes piece by piece while it is read."""
+        exported = await self._exporting.session(session_id, principal=principal, trace_id=trace_id)
+        async with aclosing(exported) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def export_user(
+        self, user: str, *, principal: Principal = LOCAL, trace_id: str | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """The same of a user, with each of its sessions in a folder of its own."""
+        exported = await self._exporting.user(user, principal=principal, trace_id=trace_id)
+        async with aclosing(exported) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def erase_session(
+        self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None
+    ) -> Receipt:
+        """Stop what runs in a session, and erase it everywhere; see `keeping.erasing`."""
+        return await self.erasure.session(session_id, principal=principal, trace_id=trace_id)
+
+    async def erase_user(self, user: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Receipt:
+        """Erase a user with all its sessions. Where its id must stay in a row of others, a pseudonym takes its place,
+        or the receipt says that it stays.
+        """
+        return await self.erasure.user(user, principal=principal, trace_id=trace_id)
+
     async def pause_session(self, session_id: str, **asked: Any) -> Session:
         """Lay a session aside; the next message on it resumes it. Takes what `close_session` takes."""
         change = SettingsChange(status=SessionStatus.PAUSED)
@@ -1037,6 +1107,14 @@ class Turnkeeper:
         """Drop what graphs remember of sessions that are over, and say of how many; done each hour, on every node."""
         return await self._histories.prune_threads()
 
+    async def archive_sessions(self) -> int:
+        """Write down what sessions were that are long over, and say of how many; done each hour, on every node."""
+        return await self._archiving()
+
+    async def retain(self) -> int:
+        """Erase the sessions that are past what the class of their data allows, and say how many; done each hour."""
+        return await self.erasure.retain()
+
     async def expire_idle_sessions(self) -> int:
         """End the sessions that were idle for too long, and say how many. Done each minute, on every node."""
         found = [place async for place in self._store.sessions.idle(at=self._clock.now())]
@@ -1184,6 +1262,14 @@ class Turnkeeper:
 
     async def _lifetime_of(self, session: Session) -> Lifetime | None:
         return await lifetime_of(session, session.packs, self._world.packs, self._world.policy.bands)
+
+    def _all_threads(self) -> Threads | None:
+        return self._factory.threads(is_needed=True)
+
+    async def _keep_house(self) -> None:
+        await self.archive_sessions()
+        await self.retain()
+        await self.erasure.finish()
 
     async def _settle_approvals(self) -> None:
         await self.approvals.settle_what_is_due()

@@ -52,6 +52,7 @@ class Settings:
     request_seconds: float = 7 * 86_400.0
     checkpoint_seconds: float = 7 * 86_400.0
     prune_seconds: float = 86_400.0
+    archive_seconds: float = 30 * 86_400.0
     anchor_seconds: float = 60.0
     expiry_seconds: float = 60.0
 

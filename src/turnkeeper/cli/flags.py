@@ -1,5 +1,6 @@
 """Flags that many commands have."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -12,3 +13,5 @@ def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
 
 Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
 Token = Annotated[str | None, flag("token", "The token that the server printed.")]
+ArchiveFile = Annotated[Path, Parameter(name=["--to", "-o"], help="The file to write.")]
+Sure = Annotated[bool, Parameter(name="--yes", help="Really do it; there is no way back.", negative=())]

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token
+from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
 
 tenants = App(name="tenants", help="Make tenants, and say what their sessions inherit. For operators.")
 projects = App(name="projects", help="Make projects, and say what their sessions inherit.")
 objectives = App(name="objectives", help="Make objectives of projects, and say what their sessions inherit.")
-users = App(name="users", help="Say which role the users of a tenant have.")
+users = App(name="users", help="Say which role the users of a tenant have, export and erase them.")
 agents = App(name="agents", help="Look at agents, and say how they may be used.")
 models = App(name="models", help="Say which models a profile stands for.")
 scope = App(name="scope", help="Look at what a session inherited, and inherit again.")
@@ -239,6 +239,22 @@ def change_user(
 
     said = {"name": name, "role": role, "status": status}
     return send("PATCH", "users", id, said, None, url, token, tenant=tenant)
+
+
+@users.command(name="export")
+def export_user(id: Id, /, *, to: ArchiveFile, url: Server = None, token: Token = None) -> int:
+    """Write all that is kept of a user into a zip archive."""
+    from turnkeeper.cli.erasure import export
+
+    return export("users", id, to, url, token)
+
+
+@users.command(name="erase")
+def erase_user(id: Id, /, *, yes: Sure = False, url: Server = None, token: Token = None) -> int:
+    """Erase a user with all its sessions, and print the receipt. There is no way back."""
+    from turnkeeper.cli.erasure import erase
+
+    return erase("users", id, yes, url, token)
 
 
 @agents.command(name="list")

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token
+from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
 
-sessions = App(name="sessions", help="Look at sessions, and go on from an earlier turn of one.")
+sessions = App(name="sessions", help="Look at sessions, go on from an earlier turn of one, export and erase them.")
 
 SessionRef = Annotated[str, Parameter(help="The id of the session.")]
 
@@ -44,3 +44,19 @@ def fork(
     from turnkeeper.cli.sessions import fork_session
 
     return fork_session(session, at_turn, title, url, token)
+
+
+@sessions.command
+def export(session: SessionRef, /, *, to: ArchiveFile, url: Server = None, token: Token = None) -> int:
+    """Write all that is kept of a session into a zip archive."""
+    from turnkeeper.cli.erasure import export as write
+
+    return write("sessions", session, to, url, token)
+
+
+@sessions.command
+def erase(session: SessionRef, /, *, yes: Sure = False, url: Server = None, token: Token = None) -> int:
+    """Erase a session everywhere, and print the receipt. There is no way back."""
+    from turnkeeper.cli.erasure import erase as away
+
+    return away("sessions", session, yes, url, token)

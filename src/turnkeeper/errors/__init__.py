@@ -36,6 +36,7 @@ from turnkeeper.errors.envelopes import (
     TooManyStreams,
     UserMismatch,
 )
+from turnkeeper.errors.erasure import ReceiptNotFound
 from turnkeeper.errors.knowledge import (
     KnowledgeBaseFull,
     KnowledgeBaseNotFound,
@@ -105,6 +106,7 @@ from turnkeeper.errors.sessions import (
     AgentNotFound,
     CheckpointConflict,
     DoubleTextNotAllowed,
+    HistoryErased,
     InvalidTransition,
     LeaseLost,
     QueueFull,
@@ -131,7 +133,6 @@ from turnkeeper.errors.substrate import (
 )
 
 __all__ = [
-    "ENDS_OF_RUN",
     "AgentFailed",
     "AgentInactive",
     "AgentMemoryLost",
@@ -161,6 +162,7 @@ __all__ = [
     "DialogueTooLarge",
     "DoubleTextNotAllowed",
     "DuplicateRequest",
+    "ENDS_OF_RUN",
     "EffectUnknown",
     "EnvelopeInvalid",
     "EnvelopeTooLarge",
@@ -168,6 +170,7 @@ __all__ = [
     "ExtraMissing",
     "FrameDepthExceeded",
     "GrantMissing",
+    "HistoryErased",
     "IntentUnknown",
     "InvalidTransition",
     "IsolationUnavailable",
@@ -213,6 +216,7 @@ __all__ = [
     "QuotaExceeded",
     "RangeNotSatisfiable",
     "RateLimited",
+    "ReceiptNotFound",
     "RevisionMoved",
     "RouteNotFound",
     "RunEnded",

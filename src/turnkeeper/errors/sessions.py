@@ -90,6 +90,18 @@ class TurnNotFound(TurnkeeperError):
         super().__init__(f"Session {session_id!r} has no turn {turn}. Its `turns` says how many there are.")
 
 
+class HistoryErased(TurnkeeperError):
+    code = "history_erased"
+    http_status = 410
+    title = "What was shared is erased"
+
+    def __init__(self, session_id: SessionId, first: int) -> None:
+        super().__init__(
+            f"Session {session_id!r} shared its turns before {first} with a session that was erased. "
+            f"Read it from turn {first} on."
+        )
+
+
 class LeaseLost(TurnkeeperError):
     code = "lease_lost"
     http_status = 409

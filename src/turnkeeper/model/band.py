@@ -13,16 +13,19 @@ HOUR, DAY = 3_600, 86_400
 class Band:
     """A session of this class ends when it was idle for so long, and however busy it is after so long.
 
-    Its checkpoints go so long after it has ended.
+    Its checkpoints go so long after it has ended, and all of it so long after that moment; None is never by itself.
     """
 
     idle_seconds: int
     absolute_seconds: int
     checkpoint_seconds: int
+    keep_seconds: int | None = None
 
     def __post_init__(self) -> None:
         if self.idle_seconds < 1 or self.absolute_seconds < 1 or self.checkpoint_seconds < 0:
             raise ValueError("a Band lets a session live for at least a second")
+        if self.keep_seconds is not None and self.keep_seconds < 0:
+            raise ValueError("a Band keeps a session that is over for no less than no time")
 
 
 BANDS: Mapping[Classification, Band] = {

@@ -45,6 +45,10 @@ class Custody(StrEnum):
     CLIENT = "client"
 
 
+ERASED = SessionId("-")
+"""Stands for a session that was erased, where another one was taken off it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
     """Where a session was taken off another one: after this turn of it. Messages up to `seq` are those of the other."""
@@ -52,6 +56,11 @@ class Fork:
     session_id: SessionId
     turn: int
     seq: int
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the other one is gone, and with it what was shared."""
+        return self.session_id == ERASED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

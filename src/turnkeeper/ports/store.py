@@ -12,6 +12,7 @@ from turnkeeper.ports.checkpoints import CheckpointStore
 from turnkeeper.ports.contexts import ContextStore, LayoutStore
 from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.ports.effects import EffectLedger
+from turnkeeper.ports.erasure import ErasureStore, ExportStore, RetentionStore
 from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.histories import HistoryStore
@@ -82,3 +83,6 @@ class Store:
     definitions: DefinitionStore
     contexts: ContextStore
     layouts: LayoutStore
+    erasure: ErasureStore
+    retention: RetentionStore
+    exports: ExportStore

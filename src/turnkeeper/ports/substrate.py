@@ -1,6 +1,6 @@
 """What we ask of a database about manifests, pointers, outputs and what nobody refers to any more."""
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -121,8 +121,11 @@ class CollectionStore(Protocol):
         of its artifacts.
         """
 
-    def mentions(self, tenant: TenantId) -> AsyncIterable[str]:
-        """Everything kept in which an artifact may be named: messages, inputs of runs, mounts, contexts, layers."""
+    def mentions(self, tenant: TenantId, *, without: Collection[SessionId] = ()) -> AsyncIterable[str]:
+        """Everything kept in which an artifact may be named: messages, inputs of runs, mounts, contexts, layers.
+
+        `without` are sessions whose own words do not count.
+        """
 
     async def remove(self, tenant: TenantId, blobs: Sequence[Blob], *, before: datetime, since: datetime) -> list[Blob]:
         """Remove those of them that still nobody refers to, and say which.

@@ -1,6 +1,6 @@
 """What we ask of where agents keep a memory of their own: to list, copy and drop what belongs to a session."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -45,5 +45,11 @@ class Threads(Protocol):
 
     async def copy(self, head: ThreadHead, to: ThreadName) -> ThreadHead:
         """The same memory at this place, in a thread of its own. Raises AgentMemoryLost when it is not there."""
+
+    def told(self, thread: str) -> AsyncIterator[Mapping[str, Any]]:
+        """What a thread holds, checkpoint by checkpoint, as plain as it can be told."""
+
+    async def scrub(self) -> bool:
+        """Leave nothing of what was dropped in the files; False when it must be tried again."""
 
     async def close(self) -> None: ...

@@ -146,13 +146,14 @@ def _bands(document: Mapping[str, Any]) -> dict[Classification, Band]:
         if name.upper() not in {*Classification}:
             raise ValueError(f"bands.{name} is no class of data; they are {', '.join(Classification)}")
         said = _table(each, f"bands.{name}")
-        _only(said, {"idle_seconds", "absolute_seconds", "checkpoint_seconds"}, f"bands.{name}")
+        _only(said, {"idle_seconds", "absolute_seconds", "checkpoint_seconds", "keep_seconds"}, f"bands.{name}")
         plain = BANDS[Classification(name.upper())]
         try:
             bands[Classification(name.upper())] = Band(
                 idle_seconds=int(said.get("idle_seconds", plain.idle_seconds)),
                 absolute_seconds=int(said.get("absolute_seconds", plain.absolute_seconds)),
                 checkpoint_seconds=int(said.get("checkpoint_seconds", plain.checkpoint_seconds)),
+                keep_seconds=int(said["keep_seconds"]) if "keep_seconds" in said else plain.keep_seconds,
             )
         except (TypeError, ValueError) as error:
             raise ValueError(f"bands.{name} is counted in whole seconds, at least 1") from error

@@ -14,6 +14,7 @@ from turnkeeper.server import (
     chat,
     definitions,
     deliveries,
+    erasure,
     explanations,
     histories,
     house,
@@ -76,6 +77,9 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         bindings.router,
         deliveries.router,
         approvals.router,
+        erasure.of_session,
+        erasure.of_user,
+        erasure.receipts,
     ):
         api.include_router(router)
     app.include_router(api)

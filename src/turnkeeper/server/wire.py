@@ -359,6 +359,7 @@ class SessionOut(Outbound):
     thread: dict[str, Any] | None
     fork_of: str | None
     fork_turn: int | None
+    history_erased: bool
     pruned_at: datetime | None
     counts: CountsOut | None = Field(default=None, exclude_if=lambda counts: counts is None)
 
@@ -383,7 +384,8 @@ class SessionOut(Outbound):
             ],
             provenance={name: level.value for name, level in context.provenance.items()},
             thread=None if session.agent_head is None else dict(session.agent_head),
-            fork_of=session.fork.session_id if session.fork else None,
+            fork_of=session.fork.session_id if session.fork and not session.fork.is_erased else None,
+            history_erased=session.fork is not None and session.fork.is_erased,
             fork_turn=session.fork.turn if session.fork else None,
             pruned_at=session.pruned_at,
             counts=counts,

@@ -316,6 +316,10 @@ def texts_of(found: Sequence[Row], *columns: str) -> Iterator[str]:
                 yield row[column]
 
 
+def of_others(found: Sequence[Row], column: str, without: Collection[str]) -> Sequence[Row]:
+    return [row for row in found if row[column] not in without] if without else found
+
+
 def upload_before(before: datetime) -> str:
     """The name that an upload begun at this moment would have at least."""
     return sortable_id("upl", micros(before) // 1000, 0)

@@ -6,7 +6,7 @@ and pruned.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -110,6 +110,27 @@ class GraphMemory:
             await saver.checkpoints.adelete_thread(thread)
         return len(places)
 
+    async def told(self, thread: str) -> AsyncIterator[Mapping[str, Any]]:
+        async with reaching_it():
+            saver = await self._opened()
+            for ns, checkpoint_id in sorted(await saver.places(thread)):
+                found = await saver.checkpoints.aget_tuple(_config(thread, ns, checkpoint_id))
+                if found is not None:
+                    yield {
+                        "thread": thread,
+                        "part": ns,
+                        "checkpoint": checkpoint_id,
+                        "values": plainly(found.checkpoint["channel_values"]),
+                        "metadata": plainly(found.metadata),
+                        "pending": [[channel, plainly(value)] for _, channel, value in found.pending_writes or ()],
+                    }
+
+    async def scrub(self) -> bool:
+        if not self.is_used:
+            return True
+        async with reaching_it():
+            return await (await self._opened()).scrub()
+
     async def prune(self, thread: str, *, keep: Collection[Mapping[str, str]], before: datetime) -> int:
         kept = {place for places in keep for place in places.items()}
         async with reaching_it():
@@ -154,6 +175,18 @@ class GraphMemory:
         if self._is_postgres:
             return await PostgresGraphSaver.open(self._database, pool_size=POOL_SIZE)
         return await SqliteGraphSaver.open(self._path, synchronous=self._synchronous)
+
+
+def plainly(value: Any) -> Any:
+    """As JSON can hold it: objects by their own dump where they have one, else as they call themselves."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plainly(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plainly(each) for each in value]
+    dump = getattr(value, "model_dump", None)
+    return plainly(dump(mode="json")) if callable(dump) else str(value)
 
 
 async def _carry(

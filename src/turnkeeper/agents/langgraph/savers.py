@@ -41,6 +41,8 @@ class Saver(Protocol):
 
     async def drop(self, thread: str, places: Sequence[Place]) -> None: ...
 
+    async def scrub(self) -> bool: ...
+
     async def close(self) -> None: ...
 
 
@@ -65,6 +67,8 @@ class SqliteGraphSaver:
         try:
             await _in_wal(connection)
             await connection.execute(f"PRAGMA synchronous = {synchronous}")
+            # What is forgotten is overwritten in the file, as in the database.
+            await connection.execute("PRAGMA secure_delete = ON")
             saver = cls(connection)
             await saver.checkpoints.setup()  # type: ignore[attr-defined]
         except BaseException:
@@ -95,6 +99,10 @@ class SqliteGraphSaver:
                 [(thread, *place) for place in places],
             )
         await self._connection.commit()
+
+    async def scrub(self) -> bool:
+        rows = await self._connection.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        return not next(iter(rows))[0]
 
     async def close(self) -> None:
         await self._connection.close()
@@ -187,6 +195,11 @@ class PostgresGraphSaver:
                 "AND c.checkpoint -> 'channel_versions' ->> b.channel = b.version)",
                 (thread,),
             )
+
+    async def scrub(self) -> bool:
+        async with self._pool.connection() as connection:
+            await connection.execute("VACUUM (SKIP_LOCKED) checkpoints, checkpoint_writes, checkpoint_blobs")
+        return True
 
     async def close(self) -> None:
         await self._pool.close()

@@ -1,10 +1,10 @@
 """What nobody refers to any more, in a PostgreSQL database."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 
 from turnkeeper.model.blob import Blob
-from turnkeeper.model.ids import TenantId
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.stores import artifacts as blobs
 from turnkeeper.stores import substrate as rows
 from turnkeeper.stores.postgres.database import PostgresDatabase, sql
@@ -31,20 +31,20 @@ class PostgresCollection:
         found = await self._database.read(sql.artifacts_of_content, blobs.place_of(blob))
         return tuple(row["id"] for row in found)
 
-    async def mentions(self, tenant: TenantId) -> AsyncIterator[str]:
+    async def mentions(self, tenant: TenantId, *, without: Collection[SessionId] = ()) -> AsyncIterator[str]:
         place: Params = {"tenant": tenant, "session_id": "", "seq": 0, "after": "", "limit": rows.MENTIONS_AT_ONCE}
         # Runs before messages: what is a message by the time its run is looked for is found among the messages.
         while page := await self._database.read(sql.runs_that_mention, place):
-            for text in rows.texts_of(page, "input"):
+            for text in rows.texts_of(rows.of_others(page, "session_id", without), "input"):
                 yield text
             place |= {"after": page[-1]["id"]}
         while page := await self._database.read(sql.messages_that_mention, place):
-            for text in rows.texts_of(page, "event"):
+            for text in rows.texts_of(rows.of_others(page, "session_id", without), "event"):
                 yield text
             place |= {"session_id": page[-1]["session_id"], "seq": page[-1]["seq"]}
         place |= {"after": ""}
         while page := await self._database.read(sql.sessions_that_mention, place):
-            for text in rows.texts_of(page, "mounts", "archive", "removed"):
+            for text in rows.texts_of(rows.of_others(page, "id", without), "mounts", "archive", "removed"):
                 yield text
             place |= {"after": page[-1]["id"]}
         place |= {"after": ""}

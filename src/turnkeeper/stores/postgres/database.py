@@ -133,6 +133,16 @@ class PostgresDatabase:
         if found[0]["is_read_only"]:
             raise StoreUnavailable("The database takes no writes: it is read-only.")
 
+    async def scrub(self) -> bool:
+        """Free the room of what was deleted; a table that is being looked after right now is left to the next time."""
+        with speaking_plainly():
+            connection = await asyncpg.connect(self._dsn, timeout=CONNECT_SECONDS, command_timeout=MIGRATION_SECONDS)
+            try:
+                await connection.execute(sql.sweep_erased)
+            finally:
+                await connection.close(timeout=CONNECT_SECONDS)
+        return True
+
     async def connect(self) -> "Connection":
         """A connection of its own, outside the pool, for the event loop that runs."""
         with speaking_plainly():

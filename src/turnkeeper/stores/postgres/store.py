@@ -14,7 +14,9 @@ from turnkeeper.stores.postgres.contexts import PostgresContexts, PostgresLayout
 from turnkeeper.stores.postgres.database import PostgresDatabase
 from turnkeeper.stores.postgres.definitions import PostgresDefinitions
 from turnkeeper.stores.postgres.effects import PostgresEffects
+from turnkeeper.stores.postgres.erasure import PostgresErasure
 from turnkeeper.stores.postgres.explanations import PostgresExplanations
+from turnkeeper.stores.postgres.exports import PostgresExports
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.histories import PostgresHistories
 from turnkeeper.stores.postgres.layers import PostgresLayers, PostgresUsers
@@ -25,6 +27,7 @@ from turnkeeper.stores.postgres.outputs import PostgresOutputs
 from turnkeeper.stores.postgres.packs import PostgresPacks
 from turnkeeper.stores.postgres.pointers import PostgresPointers
 from turnkeeper.stores.postgres.reach import PostgresReach
+from turnkeeper.stores.postgres.retention import PostgresRetention
 from turnkeeper.stores.postgres.runs import PostgresRuns
 from turnkeeper.stores.postgres.sessions import PostgresSessions
 from turnkeeper.stores.postgres.units import PostgresUnits
@@ -65,4 +68,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         definitions=PostgresDefinitions(database, audit),
         contexts=PostgresContexts(database),
         layouts=PostgresLayouts(database),
+        erasure=PostgresErasure(database, audit),
+        retention=PostgresRetention(database),
+        exports=PostgresExports(database),
     )

@@ -99,6 +99,26 @@ class SqliteDatabase:
     async def ping(self) -> None:
         await self.write("ping", lambda _: None)
 
+    async def scrub(self) -> bool:
+        """Bring everything from the WAL into the file and empty it; False when somebody still reads in it.
+
+        What was deleted has been overwritten by then: in the file by `secure_delete`, in the WAL by its end.
+        """
+        self._opened()
+        return await asyncio.to_thread(self._scrub)
+
+    def _scrub(self) -> bool:
+        try:
+            with (
+                contextlib.closing(self._connect()) as connection,
+                contextlib.closing(WriterLock(self._path)) as lock,
+                lock.held(),
+            ):
+                busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"The database cannot be written: {error}.") from error
+        return not busy
+
     def on_rollback(self, forget: Callable[[], None]) -> None:
         """Have `forget` called whenever something that was written is taken back."""
         self._on_rollback.append(forget)

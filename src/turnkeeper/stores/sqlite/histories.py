@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from turnkeeper.errors import TurnNotFound
+from turnkeeper.errors import HistoryErased, TurnNotFound
 from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import SessionId, Subject, TenantId
 from turnkeeper.model.message import Message
-from turnkeeper.model.session import Session
+from turnkeeper.model.session import ERASED, Session
 from turnkeeper.ports.histories import NamedHeads
 from turnkeeper.stores import rows
 from turnkeeper.stores.histories import (
@@ -33,6 +33,8 @@ class SqliteHistories:
     async def as_of(self, session: Session, turn: int, *, window: int, most_units: int) -> StateAt:
         chain = shared_by(self._database, session)
         owner = owner_of(session, turn, [self._session(session.tenant, each) for each, _ in chain])
+        if owner.fork is not None and turn < owner.fork.turn:
+            raise HistoryErased(session.id, owner.fork.turn)
         place = {"tenant": session.tenant, "session_id": owner.id}
         found = self._database.read(sql.turn_as_of, place | {"turn": turn})
         if not found and turn > 0:
@@ -89,7 +91,8 @@ def shared_by(database: SqliteDatabase, session: Session) -> Sequence[tuple[Sess
     if session.fork is None:
         return []
     place = {"tenant": session.tenant, "session_id": session.id}
-    return [(SessionId(row["session_id"]), row["upto"]) for row in database.read(sql.forked_from, place)]
+    found = database.read(sql.forked_from, place)
+    return [(SessionId(row["session_id"]), row["upto"]) for row in found if row["session_id"] != ERASED]
 
 
 def newest_messages(

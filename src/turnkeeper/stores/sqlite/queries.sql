@@ -927,7 +927,9 @@ RETURNING sha256;
 SELECT data FROM contexts WHERE tenant = :tenant AND sha256 = :hash;
 
 -- name: put_layout
-INSERT INTO layouts (tenant, session_id, data, saved_at) VALUES (:tenant, :session_id, :data, :saved_at)
+-- Only for a session that is there.
+INSERT INTO layouts (tenant, session_id, data, saved_at)
+SELECT s.tenant, s.id, :data, :saved_at FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id
 ON CONFLICT (tenant, session_id) DO UPDATE SET data = excluded.data, saved_at = excluded.saved_at
 RETURNING session_id;
 
@@ -1251,7 +1253,7 @@ SELECT session_id, seq, event FROM messages
 
 -- name: runs_that_mention
 -- What was sent and is no message, or none yet.
-SELECT id, input FROM runs WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
+SELECT id, session_id, input FROM runs WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: inputs_since
 SELECT input FROM runs WHERE tenant = :tenant AND id > :after AND input IS NOT NULL;
@@ -1284,3 +1286,275 @@ SELECT content FROM blobs WHERE tenant = :tenant AND content IN (SELECT value FR
 SELECT 1 AS is_awaited
   FROM approvals a JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
  WHERE a.tenant = :tenant AND a.session_id = :session_id AND a.status = 'pending' AND r.status = 'waiting' LIMIT 1;
+
+-- Exporting, erasing, archiving.
+
+-- name: open_erasure
+INSERT INTO doors (tenant, name) VALUES ('-', 'erasure');
+
+-- name: close_erasure
+DELETE FROM doors WHERE tenant = '-' AND name = 'erasure';
+
+-- name: erase_unit_search
+DELETE FROM unit_search
+ WHERE rowid IN (SELECT search_row FROM units WHERE tenant = :tenant AND place = :session_id);
+
+-- name: erase_checkpoints
+DELETE FROM checkpoints WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+
+-- name: erase_effects
+DELETE FROM effects WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+
+-- name: erase_approvals
+DELETE FROM approvals WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+
+-- name: erase_outbox
+DELETE FROM outbox WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+
+-- name: erase_explanations
+DELETE FROM explanations WHERE tenant = :tenant AND session_id = :session_id
+   AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+
+-- name: erase_requests
+-- A session that was begun without a message is kept with its request under its own id.
+DELETE FROM requests WHERE tenant = :tenant AND (run_id = :session_id
+   OR run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject));
+
+-- name: erase_chunks
+DELETE FROM chunks WHERE tenant = :tenant AND subject = :subject;
+
+-- name: erase_feed
+DELETE FROM feed WHERE tenant = :tenant AND subject = :subject;
+
+-- name: erase_runs
+DELETE FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject;
+
+-- name: erase_messages
+DELETE FROM messages WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_turns
+DELETE FROM turns WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_epochs
+DELETE FROM epochs WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_outputs
+DELETE FROM outputs WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_layouts
+DELETE FROM layouts WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_current_sessions
+DELETE FROM current_sessions WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_units
+DELETE FROM units WHERE tenant = :tenant AND place = :session_id;
+
+-- name: erase_sessions
+DELETE FROM sessions WHERE tenant = :tenant AND id = :session_id;
+
+-- name: erase_manifests
+-- Changes no row while another session, a pointer that is not deleted or a later manifest names it.
+DELETE FROM manifests WHERE tenant = :tenant AND sha256 = :hash
+   AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.tenant = :tenant AND o.ref = :hash)
+   AND NOT EXISTS (SELECT 1 FROM pointers p WHERE p.tenant = :tenant AND p.manifest = :hash AND p.deleted_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM pointer_moves w JOIN pointers p ON p.tenant = w.tenant AND p.id = w.pointer_id
+                    WHERE w.tenant = :tenant AND w.new = :hash AND p.deleted_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM manifests c WHERE c.tenant = :tenant AND c.parent_sha256 = :hash);
+
+-- name: erase_manifest_entries
+DELETE FROM manifest_entries WHERE tenant = :tenant AND manifest = :hash;
+
+-- name: erase_artifacts
+DELETE FROM artifacts WHERE tenant = :tenant AND id = :id;
+
+-- name: erase_pointer_moves
+-- They are put back without what the session said.
+DELETE FROM pointer_moves WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_requests_of_user
+DELETE FROM requests WHERE tenant = :tenant AND user_id = :user;
+
+-- name: erase_contacts_of_user
+DELETE FROM contacts WHERE tenant = :tenant AND user_id = :user;
+
+-- name: erase_users
+DELETE FROM users WHERE tenant = :tenant AND id = :user;
+
+-- name: erase_contacts
+-- The address stays; its next message begins a new session.
+UPDATE contacts SET session_id = NULL WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_forks
+-- What they shared is gone; they say so.
+UPDATE sessions SET fork_of = '-', version = version + 1 WHERE tenant = :tenant AND fork_of = :session_id;
+
+-- name: quiet_lease
+-- Whoever runs has lost the right to write; nothing but the counters stays.
+UPDATE leases SET holder = NULL, run_id = NULL, expires_at = 0, fence = fence + 1, queued = 0,
+       stop_how = NULL, stop_by = NULL WHERE tenant = :tenant AND subject = :subject;
+
+-- name: rename_in_runs
+UPDATE runs SET user_id = :pseudonym WHERE tenant = :tenant AND user_id = :user;
+
+-- name: rename_in_approvals
+UPDATE approvals SET decided_by = :pseudonym, reason = NULL WHERE tenant = :tenant AND decided_by = :user;
+
+-- name: rename_in_pack_overrides
+UPDATE pack_overrides SET changed_by = :pseudonym WHERE tenant = :tenant AND changed_by = :user;
+
+-- name: rename_in_knowledge_bases
+UPDATE knowledge_bases SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_bindings
+UPDATE bindings SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_layers
+UPDATE layers SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_users
+UPDATE users SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_agent_definitions
+UPDATE agent_definitions SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_model_profiles
+UPDATE model_profiles SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: rename_in_pointers
+UPDATE pointers SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;
+
+-- name: sessions_of_owner
+SELECT id AS session_id, id AS subject FROM sessions WHERE tenant = :tenant AND owner = :user ORDER BY id;
+
+-- name: carried_by_user
+-- Where a client keeps the session, and the runs are ours.
+SELECT DISTINCT session_id, subject FROM runs WHERE tenant = :tenant AND user_id = :user AND custody = 'client'
+ ORDER BY session_id, subject;
+
+-- name: events_of_session
+SELECT seq, event FROM messages
+ WHERE tenant = :tenant AND session_id = :session_id AND seq > :seq AND event IS NOT NULL ORDER BY seq LIMIT :limit;
+
+-- name: inputs_of_session
+SELECT id, input FROM runs
+ WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: manifests_of_session
+-- Those that came out of it, and the one of its archive; the newest first.
+SELECT m.sha256, m.created_at FROM manifests m JOIN outputs o ON o.tenant = m.tenant AND o.ref = m.sha256
+ WHERE m.tenant = :tenant AND o.session_id = :session_id AND o.kind = 'manifest'
+UNION
+SELECT m.sha256, m.created_at FROM sessions s
+  JOIN manifest_entries e ON e.tenant = s.tenant AND e.sha256 = s.archive
+  JOIN manifests m ON m.tenant = e.tenant AND m.sha256 = e.manifest AND m.entry_count = 1
+ WHERE s.tenant = :tenant AND s.id = :session_id
+ ORDER BY created_at DESC, sha256;
+
+-- name: contents_of_session
+-- What it brought out, and its archive.
+SELECT o.ref AS sha256 FROM outputs o WHERE o.tenant = :tenant AND o.session_id = :session_id AND o.kind = 'artifact'
+UNION
+SELECT e.sha256 FROM manifest_entries e JOIN outputs o ON o.tenant = e.tenant AND o.ref = e.manifest
+ WHERE e.tenant = :tenant AND o.session_id = :session_id AND o.kind = 'manifest'
+UNION
+SELECT s.archive FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id AND s.archive IS NOT NULL;
+
+-- name: artifacts_of_user
+SELECT id, sha256 FROM artifacts WHERE tenant = :tenant AND created_by = :user ORDER BY id;
+
+-- name: moves_of_session
+SELECT * FROM pointer_moves WHERE tenant = :tenant AND session_id = :session_id ORDER BY pointer_id, no;
+
+-- name: sessions_after
+-- How many go on from it with a copy of what was said last.
+SELECT COUNT(*) AS found FROM sessions WHERE tenant = :tenant AND from_session_id = :session_id;
+
+-- name: sources_of_session
+SELECT COUNT(*) AS found FROM sources WHERE tenant = :tenant AND name = :name;
+
+-- name: stays_of_user
+-- Where the database itself refuses to change a row.
+SELECT 'packs' AS place, COUNT(*) AS found FROM packs WHERE tenant = :tenant AND pushed_by = :user
+UNION ALL
+SELECT 'manifests', COUNT(*) FROM manifests WHERE tenant = :tenant AND created_by = :user
+UNION ALL
+SELECT 'pointer_moves', COUNT(*) FROM pointer_moves WHERE tenant = :tenant AND moved_by = :user
+UNION ALL
+SELECT 'artifacts', COUNT(*) FROM artifacts WHERE tenant = :tenant AND created_by = :user;
+
+-- name: insert_receipt
+INSERT INTO receipts (tenant, id, kind, subject, data, erased_by, erased_at)
+VALUES (:tenant, :id, :kind, :subject, :data, :erased_by, :erased_at);
+
+-- name: get_receipt
+SELECT * FROM receipts WHERE tenant = :tenant AND id = :id;
+
+-- name: list_receipts
+SELECT * FROM receipts WHERE tenant = :tenant AND id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: receipts_since
+-- Of every tenant: what lies outside of the database is cleared by whoever looks.
+SELECT * FROM receipts WHERE erased_at >= :since AND (tenant, id) > (:tenant, :after) ORDER BY tenant, id LIMIT :limit;
+
+-- name: sessions_that_are_over
+-- Of every tenant.
+SELECT tenant, id, closed_at, classification, archived_at FROM sessions
+ WHERE (tenant, id) > (:tenant, :after) AND closed_at IS NOT NULL AND closed_at <= :before
+ ORDER BY tenant, id LIMIT :limit;
+
+-- name: mark_archived
+UPDATE sessions SET archived_at = :now, archive = :hash
+ WHERE tenant = :tenant AND id = :session_id AND archived_at IS NULL AND closed_at IS NOT NULL
+RETURNING status;
+
+-- name: export_turns
+SELECT * FROM turns
+ WHERE tenant = :tenant AND session_id = :session_id AND number > :after ORDER BY number LIMIT :limit;
+
+-- name: export_epochs
+SELECT * FROM epochs
+ WHERE tenant = :tenant AND session_id = :session_id AND number > :after ORDER BY number LIMIT :limit;
+
+-- name: export_units
+SELECT * FROM units
+ WHERE tenant = :tenant AND place = :session_id AND no > :after ORDER BY no LIMIT :limit;
+
+-- name: export_runs
+SELECT * FROM runs
+ WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: export_explanations
+SELECT * FROM explanations
+ WHERE tenant = :tenant AND session_id = :session_id
+   AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+   AND run_id > :after ORDER BY run_id LIMIT :limit;
+
+-- name: export_feed
+SELECT * FROM feed
+ WHERE tenant = :tenant AND subject = :subject AND no > :after ORDER BY no LIMIT :limit;
+
+-- name: export_outputs
+SELECT * FROM outputs
+ WHERE tenant = :tenant AND session_id = :session_id AND no > :after ORDER BY no LIMIT :limit;
+
+-- name: export_approvals
+SELECT * FROM approvals
+ WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+   AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: export_deliveries
+SELECT * FROM outbox
+ WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+   AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: export_checkpoints
+SELECT * FROM checkpoints
+ WHERE tenant = :tenant AND run_id = :session_id AND no > :after ORDER BY no LIMIT :limit;
+
+-- name: export_effects
+SELECT * FROM effects
+ WHERE tenant = :tenant AND run_id = :session_id AND key > :after ORDER BY key LIMIT :limit;
+
+-- name: export_contacts
+SELECT * FROM contacts WHERE tenant = :tenant AND user_id = :user ORDER BY binding, address;

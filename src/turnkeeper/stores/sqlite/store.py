@@ -16,7 +16,9 @@ from turnkeeper.stores.sqlite.contexts import SqliteContexts, SqliteLayouts
 from turnkeeper.stores.sqlite.database import SqliteDatabase
 from turnkeeper.stores.sqlite.definitions import SqliteDefinitions
 from turnkeeper.stores.sqlite.effects import SqliteEffects
+from turnkeeper.stores.sqlite.erasure import SqliteErasure
 from turnkeeper.stores.sqlite.explanations import SqliteExplanations
+from turnkeeper.stores.sqlite.exports import SqliteExports
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.histories import SqliteHistories
 from turnkeeper.stores.sqlite.layers import SqliteLayers, SqliteUsers
@@ -27,6 +29,7 @@ from turnkeeper.stores.sqlite.outputs import SqliteOutputs
 from turnkeeper.stores.sqlite.packs import SqlitePacks
 from turnkeeper.stores.sqlite.pointers import SqlitePointers
 from turnkeeper.stores.sqlite.reach import SqliteReach
+from turnkeeper.stores.sqlite.retention import SqliteRetention
 from turnkeeper.stores.sqlite.runs import SqliteRuns
 from turnkeeper.stores.sqlite.sessions import SqliteSessions
 from turnkeeper.stores.sqlite.units import SqliteUnits
@@ -68,4 +71,7 @@ def sqlite_store(
         definitions=SqliteDefinitions(database, audit),
         contexts=SqliteContexts(database),
         layouts=SqliteLayouts(database),
+        erasure=SqliteErasure(database, audit),
+        retention=SqliteRetention(database),
+        exports=SqliteExports(database),
     )

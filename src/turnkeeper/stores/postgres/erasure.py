@@ -1,0 +1,220 @@
+"""Erasing sessions and users from a PostgreSQL database, with a receipt."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+
+from turnkeeper.errors import LastOwner, ReceiptNotFound, SessionNotFound
+from turnkeeper.model.audit import AuditEntry
+from turnkeeper.model.blob import Blob
+from turnkeeper.model.ids import ReceiptId, TenantId, UserId
+from turnkeeper.model.receipt import Erased, Receipt
+from turnkeeper.ports.erasure import Doomed, Named, Place, Terms
+from turnkeeper.stores import artifacts as blobs
+from turnkeeper.stores import erasing as rows
+from turnkeeper.stores import substrate
+from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
+from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
+from turnkeeper.stores.rows import Params, micros
+
+
+class PostgresErasure:
+    def __init__(self, database: PostgresDatabase, audit: PostgresAudit) -> None:
+        self._database = database
+        self._audit = audit
+
+    async def of_user(self, tenant: TenantId, user: UserId) -> tuple[Sequence[Place], Sequence[Place]]:
+        whose = {"tenant": tenant, "user": user}
+        kept = rows.places_of(await self._database.read(sql.sessions_of_owner, whose))
+        return kept, rows.places_of(await self._database.read(sql.carried_by_user, whose))
+
+    async def named_in(self, doomed: Doomed) -> AsyncIterator[str]:
+        for place in (*doomed.places, *doomed.carried):
+            params: Params = rows.place_params(doomed.tenant, place) | {"seq": 0, "after": "", "limit": rows.AT_ONCE}
+            while page := await self._database.read(sql.inputs_of_session, params):
+                for text in substrate.texts_of(page, "input"):
+                    yield text
+                params |= {"after": page[-1]["id"]}
+        for place in doomed.places:
+            params = rows.place_params(doomed.tenant, place) | {"seq": 0, "limit": rows.AT_ONCE}
+            while page := await self._database.read(sql.events_of_session, params):
+                for text in substrate.texts_of(page, "event"):
+                    yield text
+                params |= {"seq": page[-1]["seq"]}
+            for row in await self._database.read(sql.contents_of_session, params):
+                yield row["sha256"]
+                for artifact in await self._database.read(sql.artifacts_of_content, params | {"hash": row["sha256"]}):
+                    if artifact["created_by"] == doomed.owner:
+                        yield artifact["id"]
+        if doomed.user is not None:
+            for row in await self._database.read(sql.artifacts_of_user, {"tenant": doomed.tenant, "user": doomed.user}):
+                yield row["id"]
+
+    async def erase(self, doomed: Doomed, named: Named, terms: Terms) -> tuple[Receipt, Sequence[Blob]]:
+        done = await self._database.finish(
+            self._audit.append(terms.audit, lambda entry: self._erase(doomed, named, terms, entry))
+        )
+        assert done is not None
+        return done
+
+    async def _erase(
+        self, doomed: Doomed, named: Named, terms: Terms, entry: AuditEntry
+    ) -> tuple[Receipt, Sequence[Blob]]:
+        async with self._database.transaction("erase") as tx:
+            erasing = _Erasing(tx, doomed, named)
+            await tx.run(sql.open_erasure, {})
+            for place in doomed.carried:
+                await erasing.erase_runs(place)
+            for place in doomed.places:
+                await erasing.erase_session(place)
+            gone = await erasing.erase_content()
+            if doomed.user is not None:
+                await erasing.erase_user(doomed.user)
+            receipt = rows.receipt_of_erasure(doomed, terms, erasing.erased(gone, terms))
+            await tx.run(sql.insert_receipt, rows.receipt_params(receipt))
+            await tx.run(sql.append_audit, entry_params(entry))
+            return receipt, gone
+
+    async def receipt(self, tenant: TenantId, receipt_id: ReceiptId) -> Receipt:
+        found = await self._database.read(sql.get_receipt, {"tenant": tenant, "id": receipt_id})
+        if not found:
+            raise ReceiptNotFound(receipt_id)
+        return rows.receipt_of(found[0])
+
+    async def receipts(self, tenant: TenantId, *, before: ReceiptId | None, limit: int) -> Sequence[Receipt]:
+        place = {"tenant": tenant, "before": before or rows.LAST, "limit": limit}
+        return [rows.receipt_of(row) for row in await self._database.read(sql.list_receipts, place)]
+
+    async def since(self, at: datetime) -> AsyncIterator[Receipt]:
+        place: Params = {"since": micros(at), "tenant": "", "after": "", "limit": rows.AT_ONCE}
+        while page := await self._database.read(sql.receipts_since, place):
+            for row in page:
+                yield rows.receipt_of(row)
+            place |= {"tenant": page[-1]["tenant"], "after": page[-1]["id"]}
+
+    async def scrub(self) -> bool:
+        return await self._database.scrub()
+
+
+class _Erasing:
+    """One erasure inside of its transaction, and what it comes to."""
+
+    def __init__(self, tx: Tx, doomed: Doomed, named: Named) -> None:
+        self._tx, self._doomed, self._named = tx, doomed, named
+        self._gone: dict[str, int] = {}
+        self._changed: dict[str, int] = {}
+        self._stays: Mapping[str, int] = {}
+        self._manifests: list[str] = []
+        self._moves = self._kept_manifests = self._kept_blobs = self._continued = self._sources = 0
+
+    async def erase_runs(self, place: Place) -> None:
+        """The lease first: whoever runs may write nothing from here on."""
+        params = rows.place_params(self._doomed.tenant, place)
+        await self._tx.run(sql.quiet_lease, params)
+        for table in rows.OF_RUNS:
+            await self._delete(table, f"erase_{table}", params)
+
+    async def erase_session(self, place: Place) -> None:
+        params = rows.place_params(self._doomed.tenant, place)
+        self._manifests += [row["sha256"] for row in await self._tx.run(sql.manifests_of_session, params)]
+        self._continued += await self._found(sql.sessions_after, params)
+        self._sources += await self._found(sql.sources_of_session, params | {"name": rows.JOURNAL.format(**params)})
+        await self.erase_runs(place)
+        for table in rows.OF_SESSION:
+            await self._delete(table, f"erase_{table}", params)
+        await self._redact_moves(params)
+        await self._change("contacts", "erase_contacts", params)
+        await self._change("sessions", "erase_forks", params)
+        if not await self._delete("sessions", "erase_sessions", params):
+            raise SessionNotFound(place[0])
+
+    async def _redact_moves(self, params: Params) -> None:
+        moves = await self._tx.run(sql.moves_of_session, params)
+        if moves:
+            self._moves += await self._found(sql.erase_pointer_moves, params)
+            for move in moves:
+                await self._tx.run(sql.append_move, rows.redacted(move))
+
+    async def erase_content(self) -> list[Blob]:
+        """Manifests before what is in them, and of that only what nobody else has a name for."""
+        tenant, named = self._doomed.tenant, self._named
+        hashes = set(named.hashes)
+        for manifest in self._manifests:
+            place = {"tenant": tenant, "hash": manifest}
+            if manifest in named.elsewhere or not await self._delete("manifests", "erase_manifests", place):
+                self._kept_manifests += 1
+                continue
+            await self._delete("manifest_entries", "erase_manifest_entries", place)
+        newest = {"tenant": tenant, "after": substrate.run_before(named.since)}
+        sent = list(substrate.texts_of(await self._tx.run(sql.inputs_since, newest), "input"))
+        for id in sorted(named.ids):
+            if found := await self._tx.one(sql.get_artifact, {"tenant": tenant, "id": id}):
+                hashes.add(found["sha256"])
+        return [blob for sha256 in sorted(hashes) if (blob := await self._erase_blob(sha256, sent))]
+
+    async def _erase_blob(self, sha256: str, sent: Sequence[str]) -> Blob | None:
+        place = {"tenant": self._doomed.tenant, "hash": sha256, "before": rows.ANY_AGE}
+        found = await self._tx.one(sql.get_blob, place)
+        if found is None:
+            return None
+        blob = blobs.blob_of(found)
+        await self._tx.run(sql.claim_blob, blobs.place_of(blob))
+        names = await self._tx.run(sql.artifacts_of_content, place)
+        used = self._is_used(sha256, sent) or not await self._tx.one(sql.is_loose, place)
+        doomed = [row for row in names if row["id"] in self._named.ids and not self._is_used(row["id"], sent)]
+        if not used:
+            for row in doomed:
+                await self._delete("artifacts", "erase_artifacts", {"tenant": blob.tenant, "id": row["id"]})
+        if used or len(doomed) < len(names):
+            self._kept_blobs += 1
+            return None
+        await self._tx.run(sql.remove_blob, blobs.place_of(blob))
+        await self._tx.run(sql.drop_pieces, blobs.place_of(blob))
+        self._gone["blobs"] = self._gone.get("blobs", 0) + 1
+        return blob
+
+    def _is_used(self, name: str, sent: Sequence[str]) -> bool:
+        return name in self._named.elsewhere or any(name in text for text in sent)
+
+    async def erase_user(self, user: UserId) -> None:
+        params = {"tenant": self._doomed.tenant, "user": user, "pseudonym": self._doomed.pseudonym}
+        owners = {row["id"] for row in await self._tx.run(sql.acting_owners, params)}
+        if owners == {user}:
+            raise LastOwner(user)
+        await self._delete("requests", "erase_requests_of_user", params)
+        await self._delete("contacts", "erase_contacts_of_user", params)
+        await self._delete("users", "erase_users", params)
+        for table in rows.RENAMED:
+            await self._change(table, f"rename_in_{table}", params)
+        self._stays = {row["place"]: row["found"] for row in await self._tx.run(sql.stays_of_user, params)}
+
+    def erased(self, gone: Sequence[Blob], terms: Terms) -> Erased:
+        kept = rows.kept_because(
+            moves=self._moves,
+            manifests=self._kept_manifests,
+            blobs=self._kept_blobs,
+            continued=self._continued,
+            sources=self._sources,
+            stays=self._stays,
+        )
+        return Erased(
+            reason=terms.reason,
+            sessions=self._doomed.sessions,
+            rows=rows.counted(self._gone),
+            changed=rows.counted(self._changed),
+            files=sum(blob.lies_in_files for blob in gone),
+            threads=terms.threads,
+            kept=tuple(kept),
+            pseudonym=self._doomed.pseudonym,
+        )
+
+    async def _delete(self, table: str, statement: str, params: Params) -> int:
+        count = await self._found(getattr(sql, statement), params)
+        self._gone[table] = self._gone.get(table, 0) + count
+        return count
+
+    async def _change(self, table: str, statement: str, params: Params) -> None:
+        self._changed[table] = self._changed.get(table, 0) + await self._found(getattr(sql, statement), params)
+
+    async def _found(self, statement: str, params: Params) -> int:
+        found: int = (await self._tx.run(statement, params))[0]["found"]
+        return found
