@@ -28,6 +28,7 @@ async def check_soundness(address: str, told: list[dict[str, Any]]) -> None:
             await _check_base(keeper, base)
         await _check_substrate(keeper)
         await _check_deliveries(keeper)
+        await _check_erasure(keeper)
         await _check_told(keeper, told)
         verdict = await keeper.verify_audit()
         assert verdict.holds, verdict.faults
@@ -49,6 +50,18 @@ async def _check_substrate(keeper: Turnkeeper) -> None:
         told = await _feed(keeper, session.id)
         outputs = [type for type, _ in told if type in ("artifact.emitted", "manifest.created", "pointer.moved")]
         assert len(await keeper.substrate.outputs(session.id)) == len(outputs)
+
+
+async def _check_erasure(keeper: Turnkeeper) -> None:
+    """What a receipt names is gone, and what is archived can be read."""
+    sessions = {session.id: session for session in await keeper.sessions(limit=500)}
+    for receipt in await keeper.erasure.receipts():
+        assert sessions.keys().isdisjoint(receipt.erased.sessions)
+        for session_id in receipt.erased.sessions:
+            assert await keeper._store.runs.list(receipt.tenant, session_id, before=None, limit=1) == []
+    for session in sessions.values():
+        assert (session.archive is None) == (session.archived_at is None)
+        assert session.archive is None or await keeper.artifacts.read(session.archive)
 
 
 async def _check_deliveries(keeper: Turnkeeper) -> None:

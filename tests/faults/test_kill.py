@@ -36,10 +36,14 @@ PART_OF = {
     "layers": "scope",
     "definitions": "scope",
     "contexts": "scope",
+    "erasure": "erasure",
+    "retention": "erasure",
 }
 
 
 OPERATORS = {
+    "erasure",
+    "retention",
     "layers",
     "definitions",
     "contexts",

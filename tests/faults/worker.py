@@ -32,7 +32,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import BindingTerms, ReplyKind, ReplyPath, Strangers
 from turnkeeper.model.blob import PIECE_BYTES
 from turnkeeper.model.definition import AgentTraits
-from turnkeeper.model.ids import AgentId, SessionId, UnitId
+from turnkeeper.model.ids import AgentId, SessionId, UnitId, UserId
 from turnkeeper.model.layer import LayerTerms
 from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.outbound import DeliveryStatus
@@ -215,6 +215,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await _doors(keeper)
     await _scope(keeper)
     await _substrate(keeper)
+    await _erasure(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper.limits.admit(other.tenant)
@@ -349,7 +350,22 @@ async def _scope(keeper: Turnkeeper) -> None:
     await keeper.rebase_session(session.id)
 
 
+async def _erasure(keeper: Turnkeeper) -> None:
+    """A session that is archived and one that is erased, and a user with all that is theirs."""
+    over, gone = [(await keeper.chat(text, agent="counter")).session_id for text in ("over", "gone")]
+    await keeper.close_session(over)
+    await replace(keeper._archiving, archive_seconds=0)()
+    await keeper.chat("and more", session_id=gone, agent="noting")
+    await keeper.erase_session(gone)
+    ben = replace(LOCAL, user=UserId("ben"))
+    await keeper.users.create(ben.user, role="member")
+    await keeper.artifacts.keep(b"kept by Ben", principal=ben)
+    await keeper.chat("mine", agent="counter", principal=ben)
+    await keeper.erase_user(ben.user)
+
+
 PARTS = {
+    "erasure": _erasure,
     "substrate": _substrate,
     "approvals": _approvals,
     "long runs": _long_runs,
