@@ -5,7 +5,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import msgspec
 
@@ -109,12 +109,15 @@ def _resources_in(type: Any, value: Any) -> Iterator[Resource]:
     origin, arguments = get_origin(type), get_args(type)
     if origin is Annotated:
         kinds = [each.kind for each in type.__metadata__ if isinstance(each, Reaches)]
-        if kinds and isinstance(value, str):
-            yield from (Resource(kind=kind, id=_id_of(kind, value)) for kind in kinds)
+        yield from (Resource(kind=kind, id=_id_of(kind, text)) for kind in kinds for text in _texts_in(value))
         yield from _resources_in(arguments[0], value)
     elif origin in (Union, UnionType):
         for each in arguments:
             yield from _resources_in(each, value)
+    elif is_typeddict(type) or _is_named_tuple(type):
+        for name, inner in get_type_hints(type, include_extras=True).items():
+            given = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+            yield from _resources_in(inner, given)
     elif isinstance(value, Mapping) and len(arguments) == 2:
         for key, each in value.items():
             yield from _resources_in(arguments[0], key)
@@ -126,6 +129,23 @@ def _resources_in(type: Any, value: Any) -> Iterator[Resource]:
     elif _has_fields(type) and isinstance(value, type):
         for name, inner in get_type_hints(type, include_extras=True).items():
             yield from _resources_in(inner, getattr(value, name, None))
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every text in a value, however deep: what is marked as a whole is marked in all of its parts."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _texts_in(key)
+            yield from _texts_in(each)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from _texts_in(each)
+
+
+def _is_named_tuple(type: Any) -> bool:
+    return inspect.isclass(type) and issubclass(type, tuple) and hasattr(type, "_fields")
 
 
 def _kinds_in(type: Any, *, is_needed: bool) -> Iterator[ResourceKind]:

@@ -20,8 +20,11 @@ Mounted = Callable[[MountRef], Awaitable[Mount | None]]
 
 
 class Check(Protocol):
-    async def __call__(self, action: str, *resources: Resource) -> None:
-        """Asked before a run reads or moves anything. Whatever it raises is what the run is told."""
+    async def __call__(self, action: str, *resources: Resource, about: Mapping[str, Any] | None = None) -> str:
+        """Asked before a run reads or moves anything. Whatever it raises is what the run is told.
+
+        `about` is what a person must know to decide. Gives the key of just this, the same in every walk.
+        """
 
 
 class ManifestStore(Protocol):

@@ -5,14 +5,14 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
 from turnkeeper.errors import ScopeDenied
 from turnkeeper.model.approval import Approval, ApprovalStatus, ApprovalWish
-from turnkeeper.model.checkpoint import AskKind
+from turnkeeper.model.checkpoint import Ask, AskKind
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.gate import GateKind, GateRule
 from turnkeeper.model.graph import NodeType
@@ -38,6 +38,9 @@ from turnkeeper.ports.tools import Tool, Tools
 from turnkeeper.scope.check import Allowed, Answer, Gated, Refused, ScopeCheck, lacks
 
 SHOWN_CHARS = 2_000
+MOVES = ("substrate.pointer.advance", "substrate.pointer.promote")
+"""What an agent that may only read does not do, whatever is mounted."""
+
 Search = Callable[[TenantId, Mount, str, int], Awaitable[Sequence[FoundUnit]]]
 """What a mounted knowledge base knows of some words."""
 
@@ -67,6 +70,7 @@ class RunOfTools:
     context: RunContext
     effects: Effects
     own_tools: tuple[str, ...] | None
+    own_mode: SafetyMode | None
     substrate: Callable[[Check, Mounted], Substrate]
 
 
@@ -134,6 +138,8 @@ class CalledTools:
         self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str, key: str
     ) -> ToolResult:
         tool = self._desk.tools.get(name)
+        # What was decided about this call is heard, also when the call is refused for another reason by now.
+        decided = turn.approval(key)
         if tool is None:
             return await self._refused(Refused(denial=Denial.TOOL_NOT_PERMITTED), name, call_id, key)
         scope = await self._scope()
@@ -156,11 +162,12 @@ class CalledTools:
             resources=resources,
             risk=tool.spec.safety_mode,
         )
-        denied = await self._asked(turn, answer, deed)
+        denied = await self._asked(answer, deed, decided)
         if denied is not None:
             return await self._refused(denied, name, call_id, key)
         # What a person approved, or nobody had to, is not asked about again inside the tool.
-        call = Call(self, scope, call_id, self._of.effects.key_of(key), tool.spec.action)
+        settled = Settled(action=tool.spec.action, resources=frozenset(resources))
+        call = Call(self, scope, call_id, self._of.effects.key_of(key), settled)
         return await self._recorded(tool, key, call_id, lambda: self._run(tool, call, given))
 
     async def _answer(self, scope: SessionScope, tool: Tool, *resources: Resource) -> Answer:
@@ -180,7 +187,7 @@ class CalledTools:
         scope = await self._desk.scopes.of(session)
         return replace(scope, is_suspended=True) if session.status.is_terminal else scope
 
-    async def _asked(self, turn: AgentTurn, answer: Allowed | Gated, deed: Deed) -> Refused | None:
+    async def _asked(self, answer: Allowed | Gated, deed: Deed, decided: Ask | None) -> Refused | None:
         """None when it may go on. Raises Suspended while a person has to decide and none has."""
         if isinstance(answer, Allowed):
             if answer.rule is not None:
@@ -188,7 +195,6 @@ class CalledTools:
             return None
         if self._of.run.custody is Custody.CLIENT:
             return Refused(denial=Denial.APPROVAL_REQUIRED)
-        decided = turn.approval(deed.key)
         if decided is None and await self._of.effects.is_done(deed.key):
             return None
         if decided is None:
@@ -281,16 +287,24 @@ class CalledTools:
     def substrate_within(self, check: Check) -> Substrate:
         return self._of.substrate(check, self.mounted)
 
-    async def check_within(self, action: str, *resources: Resource, settled: str | None = None) -> None:
+    async def check_within(self, action: str, *resources: Resource, settled: "Settled | None" = None) -> None:
         """What a tool does through its call is checked like the call itself. Raises ScopeDenied.
 
-        A gate is passed by the action that is `settled`; in the middle of a tool no person can be asked.
+        A gate is passed by what is `settled`; in the middle of a tool no person can be asked.
         """
+        answer = await self._checked(action, resources)
+        if isinstance(answer, Gated) and (settled is None or not settled.covers(action, resources)):
+            raise ScopeDenied(Denial.APPROVAL_REQUIRED)
+
+    async def _checked(self, action: str, resources: Sequence[Resource]) -> Allowed | Gated:
+        """Raises ScopeDenied."""
+        own = self._of.own_mode
+        if action in MOVES and own is not None and not own.allows(SafetyMode.LOCAL_WRITE):
+            raise ScopeDenied(Denial.POLICY_DENIED)
         answer = await self._desk.check(await self._scope(), action, *resources)
         if isinstance(answer, Refused):
             raise ScopeDenied(answer.denial)
-        if isinstance(answer, Gated) and action != settled:
-            raise ScopeDenied(Denial.APPROVAL_REQUIRED)
+        return answer
 
     async def mounted(self, ref: MountRef) -> Mount | None:
         """How the session has this mounted at this moment."""
@@ -300,21 +314,21 @@ class CalledTools:
         """A check for what the agent does by itself: it is denied, or a person is asked, as for a tool."""
         counted = Counter[str]()
 
-        async def check(action: str, *resources: Resource) -> None:
-            answer = await self._desk.check(await self._scope(), action, *resources)
-            if isinstance(answer, Refused):
-                raise ScopeDenied(answer.denial)
-            counted[action] += 1
+        async def check(action: str, *resources: Resource, about: Mapping[str, Any] | None = None) -> str:
+            key = counted_key(action, resources, about, counted)
+            decided = turn.approval(key)
+            answer = await self._checked(action, resources)
             deed = Deed(
-                key=f"{action}#{counted[action]}",
+                key=key,
                 action=action,
                 what=" and ".join(f"this to {each.kind.value} {each.id}" for each in resources) or "this",
-                arguments={},
+                arguments=about or {},
                 resources=resources,
-                risk=SafetyMode.LOCAL_WRITE,
+                risk=SafetyMode.LOCAL_WRITE if action in MOVES else SafetyMode.READ_ONLY,
             )
-            if await self._asked(turn, answer, deed) is not None:
+            if await self._asked(answer, deed, decided) is not None:
                 raise ScopeDenied(Denial.APPROVAL_REQUIRED)
+            return key
 
         return check
 
@@ -333,6 +347,17 @@ class CalledTools:
         self._desk.wakes.tell(self._of.lease.tenant, self._of.lease.subject)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a person approved, or nobody had to: an action, on the resources that the call named."""
+
+    action: str
+    resources: frozenset[Resource]
+
+    def covers(self, action: str, resources: Sequence[Resource]) -> bool:
+        return action == self.action and self.resources.issuperset(resources)
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A ToolCall: what a tool is handed of the run that calls it."""
@@ -341,7 +366,8 @@ class Call:
     scope: SessionScope
     call_id: str
     effect_key: str
-    action: str
+    settled: Settled
+    counted: Counter[str] = field(default_factory=Counter)
 
     @property
     def tenant(self) -> TenantId:
@@ -360,11 +386,17 @@ class Call:
         return self._tools.run.user
 
     async def check(self, action: str, *resources: Resource) -> None:
-        await self._tools.check_within(action, *resources, settled=self.action)
+        await self._tools.check_within(action, *resources, settled=self.settled)
 
     @property
     def substrate(self) -> Substrate:
-        return self._tools.substrate_within(self.check)
+        return self._tools.substrate_within(self._check_for_substrate)
+
+    async def _check_for_substrate(
+        self, action: str, *resources: Resource, about: Mapping[str, Any] | None = None
+    ) -> str:
+        await self.check(action, *resources)
+        return f"{self.call_id[:64]}/{counted_key(action, resources, about, self.counted)}"
 
     async def search(self, knowledge_base: str, words: str, *, limit: int = 10) -> Sequence[FoundUnit]:
         return await self._tools.search_within(knowledge_base, words, limit)
@@ -387,6 +419,15 @@ async def offered(
             continue
         found.append(replace(spec, gate=GateKind.AUTO if answer.rule is None else answer.rule.kind))
     return tuple(found)
+
+
+def counted_key(
+    action: str, resources: Sequence[Resource], about: Mapping[str, Any] | None, counted: Counter[str]
+) -> str:
+    """Names just this, so that what is decided about one thing says nothing of another."""
+    key = f"{action}#{_hash({'about': about or {}, 'to': [[each.kind, each.id] for each in resources]})[:16]}"
+    counted[key] += 1
+    return f"{key}.{counted[key]}"
 
 
 def _denied(call_id: str, name: str, denial: Denial, message: str) -> ToolResult:

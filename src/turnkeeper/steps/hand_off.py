@@ -149,6 +149,9 @@ class HandOff:
                 # What comes before an answered question or a known verdict was said in an earlier walk.
                 if turn.answered == len(draft.asks) and not judging.catches_up:
                     await output.add(piece)
+        if turn.answered < len(draft.asks):
+            # What it says now belongs behind an answer that it did not come to hear.
+            raise AgentFailed("The agent did not come to what it had asked in its earlier walk. Ask in one order.")
 
     def _turn(self, draft: TurnDraft, effects: Effects, answered: int = 0) -> AgentTurn:
         return AgentTurn(
@@ -168,7 +171,12 @@ class HandOff:
         )
 
     def _substrate(
-        self, draft: TurnDraft, loop: asyncio.AbstractEventLoop, check: Check, mounted: Mounted
+        self,
+        draft: TurnDraft,
+        effects: Effects,
+        loop: asyncio.AbstractEventLoop,
+        check: Check,
+        mounted: Mounted,
     ) -> Substrate:
         of = RunOfSubstrate(
             run=draft.run,
@@ -177,6 +185,7 @@ class HandOff:
             mounted=mounted,
             notes=draft.trace.notes,
             used=draft.trace.notes.manifests,
+            effects=effects,
             loop=loop,
         )
         return RunSubstrate(self.substrate, of)
@@ -194,7 +203,8 @@ class HandOff:
             context=draft.materialized,
             effects=effects,
             own_tools=agent.policy.tools if agent else (),
-            substrate=partial(self._substrate, draft, asyncio.get_running_loop()),
+            own_mode=agent.policy.safety_mode if agent else None,
+            substrate=partial(self._substrate, draft, effects, asyncio.get_running_loop()),
         )
 
     async def _tell_of_warnings(self, draft: TurnDraft) -> None:

@@ -72,6 +72,9 @@ class TakeIn:
     directory: Directory
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
+        bound_to = envelope.principal.session_id
+        if bound_to is not None and envelope.session_id != bound_to:
+            raise SessionNotFound(envelope.session_id or bound_to)
         try:
             await self.check_agent(envelope)
             await self.check_packs(envelope)

@@ -6,7 +6,7 @@ lease: a run that has lost it brings out nothing.
 
 import asyncio
 from collections.abc import AsyncIterable, Coroutine, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.errors import ManifestInvalid, PointerNotFound, ScopeDenied
@@ -24,6 +24,7 @@ from turnkeeper.model.run import Run
 from turnkeeper.model.session import Custody
 from turnkeeper.model.tool import Denial, Resource, ResourceKind
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.effects import Effects
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.notes import Notes
 from turnkeeper.ports.substrate import Check, ManifestStore, Mounted, OutputStore, PointerStore
@@ -37,6 +38,7 @@ READ_MANIFEST = "substrate.manifest.read"
 READ_ARTIFACT = "substrate.artifact.read"
 EMIT_ARTIFACT = "substrate.artifact.emit"
 ENTRIES_AT_ONCE = 1_000
+PATHS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ class RunOfSubstrate:
     mounted: Mounted
     notes: Notes
     used: MutableMapping[str, str]
+    effects: Effects
     loop: asyncio.AbstractEventLoop
 
 
@@ -192,10 +195,6 @@ class RunSubstrate:
         await self._check(EMIT_ARTIFACT)
         # Nothing is carried out of a scope by publishing it.
         await self._check(READ_ARTIFACT, *(_artifact(sha256) for sha256 in {each.sha256 for each in entries}))
-        target = None
-        if pointer is not None:
-            found = await self._pointer(pointer, None)
-            target = PointerTarget(id=found.id, expected=expected, reason=reason)
         manifest = new_manifest(
             run.tenant,
             entries,
@@ -208,19 +207,23 @@ class RunSubstrate:
             made_for=None,
             most_entries=self._desk.most_entries,
         )
-        published = await self._bring_out(publication_of(manifest, run.session_id, target, artifacts_in(files)))
-        if published.pointer is not None and published.pointer.manifest is not None:
-            self._of.used[published.pointer.id] = published.pointer.manifest
-        return published
+        if pointer is None:
+            return await self._bring_out(publication_of(manifest, run.session_id, None, artifacts_in(files)))
+        paths = [entry.path for entry in entries[:PATHS_SHOWN]]
+        about = _about(manifest.sha256, expected, reason) | {"paths": paths, "files": len(entries)}
+        found, key = await self._pointer_to_move(pointer, about)
+        target = PointerTarget(id=found.id, expected=expected, reason=reason)
+        return await self._moved(key, publication_of(manifest, run.session_id, target, artifacts_in(files)))
 
     async def _advance(self, pointer: str, manifest: str, expected: Expected | None, reason: str | None) -> Pointer:
         wanted = _manifest(plain_sha256(manifest) or manifest)
         await self._check_custody(ADVANCE_POINTER)
         await self._check(READ_MANIFEST, wanted)
-        found = await self._pointer(pointer, None)
+        found, key = await self._pointer_to_move(pointer, _about(wanted.id, expected, reason))
         run = self._of.run
         target = PointerTarget(id=found.id, to=wanted.id, expected=expected, reason=reason)
-        published = await self._bring_out(
+        published = await self._moved(
+            key,
             Publication(
                 tenant=run.tenant,
                 session_id=run.session_id,
@@ -228,11 +231,33 @@ class RunSubstrate:
                 pointer=target,
                 published_by=run.user,
                 published_at=self._desk.clock.now(),
-            )
+            ),
         )
         assert published.pointer is not None
-        self._of.used[found.id] = wanted.id
         return published.pointer
+
+    async def _moved(self, key: str, publication: Publication) -> Published:
+        """A move is an effect of the run: one that was made in an earlier walk is not made again."""
+        made: list[Published] = []
+
+        async def move() -> dict[str, Any]:
+            made.append(await self._bring_out(publication))
+            pointer = made[0].pointer
+            assert pointer is not None, "what moves a pointer gives it"
+            return {"pointer": pointer.id, "to": pointer.manifest, "published": made[0].manifest is not None}
+
+        kept = await self._of.effects.once(key, move, repeatable=True, about={"action": key.partition("#")[0]})
+        if kept["to"] is not None:
+            self._of.used[kept["pointer"]] = kept["to"]
+        return made[0] if made else await self._as_it_was(kept)
+
+    async def _as_it_was(self, kept: Mapping[str, Any]) -> Published:
+        tenant = self._of.run.tenant
+        pointer = await self._desk.pointers.get(tenant, PointerId(kept["pointer"]))
+        manifest = await self._desk.manifests.get(tenant, kept["to"]) if kept["published"] else None
+        return Published(
+            manifest=manifest, is_duplicate=True, pointer=replace(pointer, manifest=kept["to"]), outputs=()
+        )
 
     async def _bring_out(self, publication: Publication) -> Published:
         published = await self._desk.outputs.publish(publication, lease=self._of.lease)
@@ -240,21 +265,28 @@ class RunSubstrate:
             self._tell()
         return published
 
-    async def _pointer(self, named: str, action: str | None) -> Pointer:
-        """A mounted pointer. Without an action it is to be moved: a corpus and a snapshot are promoted."""
+    async def _pointer(self, named: str, action: str) -> Pointer:
+        """A mounted pointer that this may be done to."""
+        found = await self._found(named, action)
+        await self._check(action, Resource(kind=ResourceKind.POINTER, id=found.id))
+        return found
+
+    async def _pointer_to_move(self, named: str, about: Mapping[str, Any]) -> tuple[Pointer, str]:
+        """A mounted pointer that may be moved like this, and the key of this move. What is no bundle is promoted."""
+        found = await self._found(named, ADVANCE_POINTER)
+        action = PROMOTE_POINTER if found.needs_promotion else ADVANCE_POINTER
+        return found, await self._check(action, Resource(kind=ResourceKind.POINTER, id=found.id), about=about)
+
+    async def _found(self, named: str, action: str) -> Pointer:
         tenant = self._of.run.tenant
         try:
             namespace, slash, name = named.partition("/")
             if slash:
-                found = await self._desk.pointers.named(tenant, namespace, name)
-            else:
-                found = await self._desk.pointers.get(tenant, PointerId(named))
+                return await self._desk.pointers.named(tenant, namespace, name)
+            return await self._desk.pointers.get(tenant, PointerId(named))
         except PointerNotFound:
-            await self._deny(action or ADVANCE_POINTER, Resource(kind=ResourceKind.POINTER, id=named))
+            await self._deny(action, Resource(kind=ResourceKind.POINTER, id=named))
             raise
-        wanted = Resource(kind=ResourceKind.POINTER, id=found.id)
-        await self._check(action or (PROMOTE_POINTER if found.needs_promotion else ADVANCE_POINTER), wanted)
-        return found
 
     async def _seen(self, pointer: Pointer) -> str | None:
         """The manifest that this run sees of a pointer: the one that it is fixed to, else where it first stood."""
@@ -273,9 +305,9 @@ class RunSubstrate:
             found += page
         return found
 
-    async def _check(self, action: str, *resources: Resource) -> None:
+    async def _check(self, action: str, *resources: Resource, about: Mapping[str, Any] | None = None) -> str:
         try:
-            await self._of.check(action, *resources)
+            return await self._of.check(action, *resources, about=about)
         except ScopeDenied as denied:
             await self._record(action, denied.denial, resources)
             raise
@@ -301,6 +333,14 @@ class RunSubstrate:
 
     def _tell(self) -> None:
         self._desk.wakes.tell(self._of.lease.tenant, self._of.lease.subject)
+
+
+def _about(manifest: str, expected: Expected | None, reason: str | None) -> dict[str, Any]:
+    """What a person who is asked about a move must know of it."""
+    said: dict[str, Any] = {"manifest": manifest}
+    if expected is not None:
+        said["expected"] = expected.manifest
+    return said | ({"reason": reason} if reason else {})
 
 
 def _artifact(sha256: str) -> Resource:
