@@ -92,7 +92,9 @@ async def test_nyqst_54_a_gated_action_waits_for_a_person_and_goes_on_when_one_a
 
         decided = await keeper.approvals.decide(approval.id, approve=True, reason="fine", principal=ADA)
         reply = await answered(keeper, asked.run_id)
+        said = [(message.role, message.content) for message in await keeper.messages(reply.session_id, principal=BEN)]
 
+    assert said == [("user", "Call back"), ("assistant", "Writing. "), ("assistant", "ok 1")]
     assert (decided.status, decided.decided_by, decided.reason) == (ApprovalStatus.APPROVED, "ada", "fine")
     assert (reply.status, reply.text) == (RunStatus.COMPLETED, "ok 1")
     assert crm.written == ["Call back"]
@@ -348,6 +350,103 @@ async def test_inside_a_tool_its_own_action_is_settled_and_every_other_gate_is_c
         reply = await answered(keeper, asked.run_id, LOCAL)
 
     assert reply.text == "approval_required"
+
+
+async def a_shelf(keeper: Turnkeeper, *names: str, kind: str = "corpus") -> tuple[list[str], list[str]]:
+    """Two manifests, and pointers of these names that have stood at the second and stand at the first one."""
+    manifests, pointers = [], []
+    for text in (b"one", b"two"):
+        artifact = await keeper.artifacts.keep(text, media_type="text/plain")
+        manifests.append((await keeper.manifests.create({"a.txt": artifact}))[0].sha256)
+    for name in names:
+        pointers.append((await keeper.pointers.create(name, kind=kind, manifest=manifests[1])).id)
+        await keeper.pointers.advance(pointers[-1], manifests[0])
+    return manifests, pointers
+
+
+async def test_what_is_approved_for_one_pointer_says_nothing_of_another(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        (_, new), (one, other) = await a_shelf(keeper, "one", "other")
+        wanted = [one]
+
+        @keeper.agent("librarian")
+        async def librarian(turn: AgentTurn) -> str:
+            await turn.substrate.advance(wanted[0], new)
+            return "moved"
+
+        pins = [Pin(kind=MountKind.POINTER, id=each) for each in (one, other)]
+        session = await keeper.create_session(agent="librarian", pins=pins)
+        asked = await keeper.chat("Promote", session_id=session.id)
+        (approval,) = await keeper.approvals.list(status="pending")
+        assert new in approval.context["arguments"]
+        wanted[0] = other
+        await keeper.approvals.decide(approval.id, approve=True)
+        run = await keeper.run(asked.run_id)
+        async for frame in keeper.follow(run, after=0):
+            if frame.type == "approval.requested" and frame.data["approval_id"] != approval.id:
+                break
+        (second,) = await keeper.approvals.list(status="pending")
+
+        assert second.context["resources"] == [{"kind": "pointer", "id": other}]
+        assert [(await keeper.pointers.get(each)).manifest != new for each in (one, other)] == [True, True]
+
+
+async def test_a_pointer_is_moved_once_however_often_the_run_comes_by(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        (old, new), (one,) = await a_shelf(keeper, "one", kind="bundle")
+
+        @keeper.agent("librarian")
+        async def librarian(turn: AgentTurn) -> str:
+            moved = await turn.substrate.advance(one, new, expected=Expected(manifest=old))
+            return f"{moved.manifest == new} {await turn.ask('Go on?')}"
+
+        session = await keeper.create_session(agent="librarian", pins=[Pin(kind=MountKind.POINTER, id=one)])
+        asked = await keeper.chat("Move", session_id=session.id)
+        await keeper.pointers.advance(one, old)
+        reply = await keeper.chat("yes", session_id=session.id, answers=asked.run_id)
+
+        assert reply.text == "True yes"
+        assert (await keeper.pointers.get(one)).manifest == old
+
+
+async def test_what_was_approved_and_is_out_of_reach_by_now_is_told_and_the_answer_is_whole(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        (_, new), (one,) = await a_shelf(keeper, "one")
+
+        @keeper.agent("librarian")
+        async def librarian(turn: AgentTurn) -> str:
+            try:
+                await turn.substrate.advance(one, new)
+            except ScopeDenied as denied:
+                return f"It came out as {denied.denial.value}."
+            return "moved"
+
+        pin = Pin(kind=MountKind.POINTER, id=one)
+        session = await keeper.create_session(agent="librarian", pins=[pin])
+        asked = await keeper.chat("Promote", session_id=session.id)
+        await keeper.scoping.unpin(session.id, pin.ref)
+        (approval,) = await keeper.approvals.list(status="pending")
+        await keeper.approvals.decide(approval.id, approve=True)
+        reply = await answered(keeper, asked.run_id, LOCAL)
+
+    assert reply.text == "It came out as out_of_scope."
+
+
+async def test_an_agent_that_may_only_read_moves_no_pointer(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        (_, new), (one,) = await a_shelf(keeper, "one", kind="bundle")
+
+        @keeper.agent("reader", safety_mode="read_only")
+        async def reader(turn: AgentTurn) -> str:
+            try:
+                await turn.substrate.advance(one, new)
+            except ScopeDenied as denied:
+                return denied.denial.value
+            return "moved"
+
+        session = await keeper.create_session(agent="reader", pins=[Pin(kind=MountKind.POINTER, id=one)])
+
+        assert (await keeper.chat("Move", session_id=session.id)).text == "policy_denied"
 
 
 @pytest.mark.parametrize("template", ["exploratory", "standard"])

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from turnkeeper import AgentTurn, ArtifactRef, ManifestRef, PointerRef, Principal, Role, ToolCall, Turnkeeper
-from turnkeeper.errors import ScopeDenied
+from turnkeeper.errors import RunNotFound, ScopeDenied, SessionNotFound
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.mount import MountKind
 from turnkeeper.model.principal import LOCAL
@@ -213,3 +213,16 @@ async def test_a_token_that_is_bound_to_a_session_reaches_what_the_session_reach
 
         await keeper.scoping.unpin(session.id, Pin(kind=MountKind.POINTER, id=mine.pointer).ref)
         assert [await tried(client, path) for path in paths(mine)] == [(403, "scope_denied")] * 5
+
+
+async def test_a_principal_that_is_bound_to_a_session_has_no_other_by_any_face(keeper: Turnkeeper, mine: Stock) -> None:
+    session, other = await a_session(keeper, "echo", mine), await keeper.create_session(agent="echo")
+    theirs = await keeper.chat("Hello", session_id=other.id)
+    agent = Principal(tenant=LOCAL.tenant, user=LOCAL.user, role=Role.AGENT, session_id=session.id)
+
+    with pytest.raises(SessionNotFound):
+        await keeper.chat("Hi", session_id=other.id, principal=agent)
+    with pytest.raises(SessionNotFound):
+        await keeper.chat("Hi", principal=agent)
+    with pytest.raises(RunNotFound):
+        await keeper.cancel(theirs.run_id, principal=agent)

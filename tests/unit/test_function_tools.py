@@ -1,7 +1,7 @@
 """A plain function as a tool: its schema, its arguments, and the resources that they name."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 import msgspec
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.scale import rounds
 from turnkeeper.agents.tools import FunctionTool, ToolRegistry
 from turnkeeper.model.tool import Resource, ResourceKind
-from turnkeeper.ports.tools import ArtifactRef, KnowledgeBaseRef, ManifestRef, PointerRef, ToolCall
+from turnkeeper.ports.tools import ArtifactRef, KnowledgeBaseRef, ManifestRef, PointerRef, Reaches, ToolCall
 
 
 @dataclass
@@ -68,6 +68,25 @@ def test_every_resource_is_found_wherever_it_stands_in_the_arguments() -> None:
         ("manifest", "cc"),
     ]
     assert tool.needs == {ResourceKind.POINTER}
+
+
+class Place(NamedTuple):
+    pointer: PointerRef
+    line: int
+
+
+class Form(TypedDict):
+    pointer: PointerRef
+
+
+def test_no_shape_of_a_type_hides_what_it_names() -> None:
+    def look(place: Place, form: Form, all_of_it: Annotated[list[str], Reaches(ResourceKind.POINTER)]) -> None: ...
+
+    _, resources = FunctionTool("docs.look", look).read(
+        {"place": ["ptr_1", 3], "form": {"pointer": "ptr_2"}, "all_of_it": ["ptr_3", "ptr_4"]}
+    )
+
+    assert [each.id for each in resources] == ["ptr_1", "ptr_2", "ptr_3", "ptr_4"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 from turnkeeper.model.dialogue import Dialogue, IntentView
 from turnkeeper.model.ids import ApprovalId, RunId
+from turnkeeper.model.message import Speaker
 from turnkeeper.model.verdict import Verdict
 
 _YES = {"yes", "y", "ok", "okay", "approve", "approved", "go", "go ahead", "true"}
@@ -38,6 +39,13 @@ class Ask:
     @property
     def shown(self) -> str:
         return f"{self.said}\n{self.question}" if self.said else self.question
+
+    @property
+    def spoken(self) -> tuple[tuple[Speaker, str], ...]:
+        """What of it belongs to the conversation. What a person decided elsewhere was not said by the user."""
+        if self.approval_id is not None:
+            return ((Speaker.ASSISTANT, self.said),) if self.said else ()
+        return (Speaker.ASSISTANT, self.shown), (Speaker.USER, self.answer or "")
 
     @property
     def approves(self) -> bool | None:

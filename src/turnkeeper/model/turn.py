@@ -80,7 +80,7 @@ class Turn:
         """
         said = [(Speaker.USER, event.as_text, _beyond(event)) for event in run.input.events]
         for ask in asks:
-            said += [(Speaker.ASSISTANT, ask.shown, None), (Speaker.USER, ask.answer or "", None)]
+            said += [(speaker, words, None) for speaker, words in ask.spoken]
         if text or finish is Finish.DONE:
             said.append((Speaker.ASSISTANT, text, None))
         number, name = session.turns + 1, run.id.removeprefix("run_")
