@@ -28,6 +28,7 @@ from turnkeeper.errors import (
     AttachmentTooLarge,
     LeaseLost,
     ManifestNotFound,
+    MountNotFound,
     PointerExists,
     PointerFrozen,
     PointerMoved,
@@ -38,13 +39,15 @@ from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.blob import PIECE_BYTES, ByteRange
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import PointerId, SessionId, TenantId, UserId
+from turnkeeper.model.ids import LayerId, PointerId, SessionId, TenantId, UserId
+from turnkeeper.model.layer import DefaultMount, Layer, LayerTerms
 from turnkeeper.model.manifest import Manifest, ManifestEntry, NewManifest
 from turnkeeper.model.mount import Mount, MountKind, MountMode
 from turnkeeper.model.output import OutputKind, PointerTarget, Publication
 from turnkeeper.model.pointer import Expected, Move, MoveKind, Pointer, PointerKind
 from turnkeeper.model.principal import Principal
-from turnkeeper.model.session import Session
+from turnkeeper.model.scope import Level
+from turnkeeper.model.session import Session, SettingsChange
 from turnkeeper.ports.store import Store
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.substrate.collecting import Collector
@@ -137,6 +140,30 @@ def mounts(*pointers: Pointer, manifest: str | None = None) -> Sequence[Mount]:
     return [
         Mount(kind=MountKind.POINTER, id=each.id, mounted_at=NOON, mode=mode, manifest=manifest) for each in pointers
     ]
+
+
+def mounted(sha256: str) -> Mount:
+    return Mount(kind=MountKind.ARTIFACT, id=sha256, mounted_at=NOON + timedelta(hours=1))
+
+
+async def pin_content(store: Store, session: Session, sha256: str) -> None:
+    change, at = SettingsChange(mounts=(mounted(sha256),)), NOON + timedelta(hours=1)
+    await store.sessions.change(TENANT, session.id, change, at=at, expected_version=None, audit=audit_of("mount"))
+
+
+def a_layer_with(*contents: str) -> Layer:
+    """A project whose sessions begin with these mounted."""
+    mounts = tuple(DefaultMount(kind=MountKind.ARTIFACT, id=sha256) for sha256 in contents)
+    return Layer(
+        tenant=TENANT,
+        level=Level.PROJECT,
+        id=LayerId("p1"),
+        name="p1",
+        terms=LayerTerms(mounts=mounts),
+        created_by=USER,
+        created_at=NOON,
+        updated_at=NOON,
+    )
 
 
 def collector(store: Store, grace: timedelta = timedelta(0)) -> Collector:
@@ -562,6 +589,37 @@ async def test_nyqst_63_only_content_that_nobody_refers_to_is_collected(store: S
     assert await backend.execute("SELECT count(*) FROM blobs") == [(4,)]
     assert await backend.execute("SELECT count(*) FROM artifacts") == [(4,)]
     assert await backend.execute("SELECT count(*) FROM blob_pieces") == [(4,)]
+
+
+async def test_content_that_is_pinned_after_the_look_is_not_removed(store: Store) -> None:
+    session = await a_kept_session(store)
+    pin, first, default = [(await kept(store, content)).sha256 for content in (b"pin", b"first", b"default")]
+    inherited, loose = (await kept(store, b"inherited")).sha256, (await kept(store, b"loose")).sha256
+    later = NOON + timedelta(hours=1)
+    found = [blob for blob, _ in await store.collection.candidates(TENANT, before=later, after="", limit=10)]
+
+    await pin_content(store, session, pin)
+    await a_kept_session(store, mounts=(mounted(first),))
+    await store.layers.create(a_layer_with(default), audit_of("create_layer"))
+    await store.contexts.keep(TENANT, "c1", f'{{"id":"{inherited}"}}', at=later)
+    removed = await store.collection.remove(TENANT, found, before=later, since=later)
+
+    assert [blob.sha256 for blob in removed] == [loose]
+
+
+async def test_what_was_collected_is_pinned_by_nobody(store: Store) -> None:
+    session, gone = await a_kept_session(store), (await kept(store, b"gone")).sha256
+    await store.layers.create(a_layer_with(), audit_of("create_layer"))
+    await collector(store)()
+
+    with pytest.raises(MountNotFound):
+        await pin_content(store, session, gone)
+    with pytest.raises(MountNotFound):
+        await a_kept_session(store, mounts=(mounted(gone),))
+    with pytest.raises(MountNotFound):
+        await store.layers.change(a_layer_with(gone), audit_of("change_layer"), expected_revision=1)
+
+    assert (await store.sessions.get(TENANT, session.id)).mounts == ()
 
 
 @pytest.mark.parametrize("round", range(3))

@@ -1,6 +1,7 @@
 """What is asked about sessions, as parameters that are the same for every backend."""
 
 from turnkeeper.model.ids import TenantId, UserId
+from turnkeeper.model.mount import Mount
 from turnkeeper.model.session import Session
 from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import Sought
@@ -39,6 +40,11 @@ def current_params(session: Session) -> Params:
         "project_id": session.purpose.project_id or "",
         "session_id": session.id,
     }
+
+
+def pinned_anew(session: Session) -> tuple[Mount, ...]:
+    """What a session begins with of its own, not what it took over from the one before."""
+    return tuple(mount for mount in session.mounts if mount.mounted_at >= session.created_at)
 
 
 def living_params(session: Session) -> Params:

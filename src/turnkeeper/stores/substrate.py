@@ -1,13 +1,14 @@
 """Manifests, pointers and outputs to rows and back, and the rules of a move, the same for every backend."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnkeeper.errors import ArtifactsMissing, PointerFrozen, PointerMoved
+from turnkeeper.errors import ArtifactsMissing, MountNotFound, PointerFrozen, PointerMoved
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import PointerId, RunId, SessionId, TenantId, UserId, sortable_id
+from turnkeeper.model.layer import DefaultMount
 from turnkeeper.model.manifest import Manifest, ManifestEntry, NewManifest
 from turnkeeper.model.mount import Mount, MountKind, MountMode
 from turnkeeper.model.output import Output, OutputKind, Publication, SessionCost, SessionStorage
@@ -325,9 +326,26 @@ def upload_before(before: datetime) -> str:
     return sortable_id("upl", micros(before) // 1000, 0)
 
 
+def contents_mounted(after: Iterable[Mount | DefaultMount], before: Iterable[Mount | DefaultMount] = ()) -> list[str]:
+    """The contents among these mounts that were not mounted before."""
+    known = {mount.ref for mount in before}
+    return [mount.id for mount in after if mount.kind is MountKind.ARTIFACT and mount.ref not in known]
+
+
+def check_mounted(wanted: Sequence[str], there: Collection[str]) -> None:
+    """Raises MountNotFound."""
+    for sha256 in wanted:
+        if sha256 not in there:
+            raise MountNotFound(MountKind.ARTIFACT, sha256)
+
+
 CLOCKS_APART = timedelta(minutes=10)
 
 
 def run_before(since: datetime) -> str:
     """The id that a run accepted at this moment would have at least, on any node."""
     return sortable_id("run", micros(since - CLOCKS_APART) // 1000, 0)
+
+
+def contexts_from(since: datetime) -> int:
+    return micros(since - CLOCKS_APART)

@@ -65,12 +65,16 @@ class PostgresCollection:
             held = [blob for blob in loose if await tx.one(sql.claim_blob, blobs.place_of(blob))]
             held = [blob for blob in held if await tx.one(sql.is_loose, place | blobs.place_of(blob))]
             newest = {"tenant": tenant, "after": rows.run_before(since)}
-            sent = list(rows.texts_of(await tx.run(sql.inputs_since, newest), "input"))
+            said = list(rows.texts_of(await tx.run(sql.inputs_since, newest), "input"))
+            said += rows.texts_of(await tx.run(sql.content_pinned, place), "mounts")
+            said += rows.texts_of(await tx.run(sql.layers_that_mention, place), "data")
+            lately = place | {"since": rows.contexts_from(since)}
+            said += rows.texts_of(await tx.run(sql.contexts_since, lately), "data")
             await tx.run(sql.open_collection, {})
             gone = []
             for blob in held:
                 names = [row["id"] for row in await tx.run(sql.artifacts_of_content, blobs.place_of(blob))]
-                if not any(name in text for text in sent for name in (blob.sha256, *names)):
+                if not any(name in text for text in said for name in (blob.sha256, *names)):
                     await tx.run(sql.remove_artifacts, blobs.place_of(blob))
                     await tx.run(sql.remove_blob, blobs.place_of(blob))
                     await tx.run(sql.drop_pieces, blobs.place_of(blob))

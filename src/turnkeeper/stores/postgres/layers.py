@@ -11,7 +11,9 @@ from turnkeeper.model.scope import Level
 from turnkeeper.model.user import User
 from turnkeeper.stores import layers as rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
-from turnkeeper.stores.postgres.database import PostgresDatabase, sql
+from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
+from turnkeeper.stores.postgres.manifests import hold_mounted
+from turnkeeper.stores.substrate import contents_mounted
 
 
 class PostgresLayers:
@@ -24,6 +26,7 @@ class PostgresLayers:
 
     async def _create(self, layer: Layer, entry: AuditEntry) -> bool:
         async with self._database.transaction("create_layer") as tx:
+            await hold_mounted(tx, layer.tenant, contents_mounted(layer.terms.mounts))
             if not await tx.run(sql.insert_layer, rows.layer_params(layer)):
                 raise LayerExists(layer.level, layer.id)
             await tx.run(sql.append_audit, entry_params(entry))
@@ -61,14 +64,20 @@ class PostgresLayers:
     async def _change(self, layer: Layer, expected_revision: int, entry: AuditEntry) -> Layer:
         params = rows.layer_params(layer) | {"revision": expected_revision}
         async with self._database.transaction("change_layer") as tx:
+            before = await self._layer(tx, layer)
+            await hold_mounted(tx, layer.tenant, contents_mounted(layer.terms.mounts, before.terms.mounts))
             changed = await tx.run(sql.change_layer, params)
             if not changed:
-                found = await tx.one(sql.get_layer, params)
-                if found is None:
-                    raise LayerNotFound(layer.level, layer.id)
-                raise RevisionMoved(layer.id, expected=expected_revision, actual=found["revision"])
+                actual = (await self._layer(tx, layer)).revision
+                raise RevisionMoved(layer.id, expected=expected_revision, actual=actual)
             await tx.run(sql.append_audit, entry_params(entry))
             return replace(layer, revision=changed[0]["revision"])
+
+    async def _layer(self, tx: Tx, layer: Layer) -> Layer:
+        found = await tx.one(sql.get_layer, rows.layer_params(layer))
+        if found is None:
+            raise LayerNotFound(layer.level, layer.id)
+        return rows.layer_of(found)
 
 
 class PostgresUsers:

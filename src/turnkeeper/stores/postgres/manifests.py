@@ -72,6 +72,12 @@ async def sizes_of(tx: Tx, tenant: TenantId, hashes: Sequence[str]) -> dict[str,
     return {row["sha256"]: row["size"] for row in found}
 
 
+async def hold_mounted(tx: Tx, tenant: TenantId, hashes: Sequence[str]) -> None:
+    """What is mounted now stays there until this write is durable. Raises MountNotFound."""
+    if hashes:
+        rows.check_mounted(hashes, await sizes_of(tx, tenant, hashes))
+
+
 async def check_manifest(tx: Tx, tenant: TenantId, sha256: str) -> None:
     if await tx.one(sql.get_manifest, {"tenant": tenant, "hash": sha256}) is None:
         raise ManifestNotFound(sha256)

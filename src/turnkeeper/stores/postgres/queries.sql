@@ -1537,6 +1537,12 @@ SELECT input FROM runs WHERE tenant = :tenant AND id > :after AND input IS NOT N
 SELECT id, mounts, archive, removed FROM sessions
  WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: content_pinned
+SELECT mounts FROM sessions WHERE tenant = :tenant AND strpos(mounts, '"artifact"') > 0;
+
+-- name: contexts_since
+SELECT data FROM contexts WHERE tenant = :tenant AND created_at >= :since;
+
 -- name: contexts_that_mention
 SELECT sha256 AS id, data FROM contexts WHERE tenant = :tenant AND sha256 > :after ORDER BY sha256 LIMIT :limit;
 

@@ -20,8 +20,10 @@ from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
 from turnkeeper.stores.postgres.histories import messages_after, newest_messages
+from turnkeeper.stores.postgres.manifests import hold_mounted
 from turnkeeper.stores.postgres.units import change_units
-from turnkeeper.stores.sessions import created_request_params, current_params, living_params, sought_params
+from turnkeeper.stores.sessions import created_request_params, current_params, living_params, pinned_anew, sought_params
+from turnkeeper.stores.substrate import contents_mounted
 
 
 class PostgresSessions:
@@ -39,7 +41,7 @@ class PostgresSessions:
         is_current: bool = False,
         most: int | None = None,
     ) -> Session:
-        if request is None and not is_current and most is None:
+        if request is None and not is_current and most is None and not pinned_anew(session):
             plain = self._audit.append(audit, lambda entry: self._create(session, entry, continued))
             await self._database.finish(plain)
             return session
@@ -177,6 +179,7 @@ class PostgresSessions:
                     await tx.run(sql.append_audit, entry_params(entry))
                     return found
                 await refuse_more_sessions(tx, session, most)
+                await hold_mounted(tx, session.tenant, contents_mounted(pinned_anew(session)))
                 await tx.run(sql.create_session, rows.session_params(session) | entry_params(entry))
                 if continued is not None:
                     await self._take_over(tx, session, continued)
@@ -265,6 +268,7 @@ class PostgresSessions:
         changed = change.applied_to(session, at)
         if changed is None:
             raise InvalidTransition(session_id, session.status, change.status or session.status)
+        await hold_mounted(tx, tenant, contents_mounted(changed.mounts, session.mounts))
         await tx.run(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             await cancel_waiting_runs(tx, tenant, Subject(session_id), at)

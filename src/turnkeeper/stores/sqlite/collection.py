@@ -68,12 +68,16 @@ class SqliteCollection:
         held = [blob for blob in loose if tx.execute(sql.claim_blob, blobs.place_of(blob)).fetchone()]
         held = [blob for blob in held if tx.execute(sql.is_loose, place | blobs.place_of(blob)).fetchone()]
         newest = {"tenant": tenant, "after": rows.run_before(since)}
-        sent = list(rows.texts_of(tx.execute(sql.inputs_since, newest).fetchall(), "input"))
+        said = list(rows.texts_of(tx.execute(sql.inputs_since, newest).fetchall(), "input"))
+        said += rows.texts_of(tx.execute(sql.content_pinned, place).fetchall(), "mounts")
+        said += rows.texts_of(tx.execute(sql.layers_that_mention, place).fetchall(), "data")
+        lately = place | {"since": rows.contexts_from(since)}
+        said += rows.texts_of(tx.execute(sql.contexts_since, lately).fetchall(), "data")
         tx.execute(sql.open_collection, {})
         gone = []
         for blob in held:
             names = [row["id"] for row in tx.execute(sql.artifacts_of_content, blobs.place_of(blob))]
-            if not any(name in text for text in sent for name in (blob.sha256, *names)):
+            if not any(name in text for text in said for name in (blob.sha256, *names)):
                 tx.execute(sql.remove_artifacts, blobs.place_of(blob))
                 tx.execute(sql.remove_blob, blobs.place_of(blob))
                 tx.execute(sql.drop_pieces, blobs.place_of(blob))

@@ -12,6 +12,8 @@ from turnkeeper.model.user import User
 from turnkeeper.stores import layers as rows
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
+from turnkeeper.stores.sqlite.manifests import hold_mounted
+from turnkeeper.stores.substrate import contents_mounted
 
 
 class SqliteLayers:
@@ -23,6 +25,7 @@ class SqliteLayers:
         await self._database.write("create_layer", lambda tx: self._create(tx, layer, audit))
 
     def _create(self, tx: Tx, layer: Layer, audit: AuditFacts) -> None:
+        hold_mounted(tx, layer.tenant, contents_mounted(layer.terms.mounts))
         if not tx.execute(sql.insert_layer, rows.layer_params(layer)).fetchall():
             raise LayerExists(layer.level, layer.id)
         self._audit.append(tx, audit)
@@ -55,14 +58,19 @@ class SqliteLayers:
 
     def _change(self, tx: Tx, layer: Layer, expected_revision: int, audit: AuditFacts) -> Layer:
         params = rows.layer_params(layer) | {"revision": expected_revision}
+        before = self._layer(tx, layer)
+        hold_mounted(tx, layer.tenant, contents_mounted(layer.terms.mounts, before.terms.mounts))
         changed = tx.execute(sql.change_layer, params).fetchall()
         if not changed:
-            found = tx.execute(sql.get_layer, params).fetchone()
-            if found is None:
-                raise LayerNotFound(layer.level, layer.id)
-            raise RevisionMoved(layer.id, expected=expected_revision, actual=found["revision"])
+            raise RevisionMoved(layer.id, expected=expected_revision, actual=before.revision)
         self._audit.append(tx, audit)
         return replace(layer, revision=changed[0]["revision"])
+
+    def _layer(self, tx: Tx, layer: Layer) -> Layer:
+        found = tx.execute(sql.get_layer, rows.layer_params(layer)).fetchone()
+        if found is None:
+            raise LayerNotFound(layer.level, layer.id)
+        return rows.layer_of(found)
 
 
 class SqliteUsers:

@@ -67,6 +67,12 @@ def sizes_of(tx: Tx, tenant: TenantId, hashes: Sequence[str]) -> dict[str, int]:
     return {row["sha256"]: row["size"] for row in found}
 
 
+def hold_mounted(tx: Tx, tenant: TenantId, hashes: Sequence[str]) -> None:
+    """What is mounted now stays there until this write is durable. Raises MountNotFound."""
+    if hashes:
+        rows.check_mounted(hashes, sizes_of(tx, tenant, hashes))
+
+
 def check_manifest(tx: Tx, tenant: TenantId, sha256: str) -> None:
     if tx.execute(sql.get_manifest, {"tenant": tenant, "hash": sha256}).fetchone() is None:
         raise ManifestNotFound(sha256)

@@ -1262,6 +1262,13 @@ SELECT input FROM runs WHERE tenant = :tenant AND id > :after AND input IS NOT N
 SELECT id, mounts, archive, removed FROM sessions
  WHERE tenant = :tenant AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: content_pinned
+SELECT mounts FROM sessions INDEXED BY sessions_that_pin_content
+ WHERE tenant = :tenant AND instr(mounts, '"artifact"') > 0;
+
+-- name: contexts_since
+SELECT data FROM contexts WHERE tenant = :tenant AND created_at >= :since;
+
 -- name: contexts_that_mention
 SELECT sha256 AS id, data FROM contexts WHERE tenant = :tenant AND sha256 > :after ORDER BY sha256 LIMIT :limit;
 

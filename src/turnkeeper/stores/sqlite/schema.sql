@@ -645,6 +645,8 @@ CREATE INDEX sessions_by_project ON sessions (tenant, project_id, id) WHERE proj
 CREATE INDEX sessions_by_fork ON sessions (tenant, fork_of) WHERE fork_of IS NOT NULL;
 CREATE INDEX artifacts_by_content ON artifacts (tenant, sha256);
 CREATE INDEX blobs_by_upload ON blobs (tenant, content);
+-- Few sessions pin content; the collector reads these again right before it removes any.
+CREATE INDEX sessions_that_pin_content ON sessions (tenant, id) WHERE instr(mounts, '"artifact"') > 0;
 
 -- Retention, erasure and the collection of what nobody refers to come through here: while a row says so, in the
 -- transaction of whoever put it there.

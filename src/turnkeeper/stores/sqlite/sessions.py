@@ -15,12 +15,14 @@ from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
-from turnkeeper.stores.sessions import created_request_params, current_params, living_params, sought_params
+from turnkeeper.stores.sessions import created_request_params, current_params, living_params, pinned_anew, sought_params
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
 from turnkeeper.stores.sqlite.histories import messages_after, newest_messages
+from turnkeeper.stores.sqlite.manifests import hold_mounted
 from turnkeeper.stores.sqlite.units import change_units
+from turnkeeper.stores.substrate import contents_mounted
 
 
 class SqliteSessions:
@@ -140,6 +142,7 @@ class SqliteSessions:
             self._audit.append(tx, audit)
             return found
         refuse_more_sessions(tx, session, most)
+        hold_mounted(tx, session.tenant, contents_mounted(pinned_anew(session)))
         insert_session(tx, session)
         if continued is not None:
             tx.executemany(sql.append_message, rows.message_params(session.tenant, session.id, continued))
@@ -208,6 +211,7 @@ class SqliteSessions:
         changed = change.applied_to(session, at)
         if changed is None:
             raise InvalidTransition(session_id, session.status, change.status or session.status)
+        hold_mounted(tx, tenant, contents_mounted(changed.mounts, session.mounts))
         tx.execute(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             cancel_waiting_runs(tx, tenant, Subject(session_id), at)

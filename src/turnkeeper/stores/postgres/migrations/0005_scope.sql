@@ -249,6 +249,8 @@ CREATE TABLE blobs (
 );
 INSERT INTO blobs (tenant, sha256, size, content) SELECT tenant, sha256, octet_length(data), content FROM blob_pieces;
 CREATE INDEX blobs_by_upload ON blobs (tenant, content);
+-- Few sessions pin content; the collector reads these again right before it removes any.
+CREATE INDEX sessions_that_pin_content ON sessions (tenant, id) WHERE strpos(mounts, '"artifact"') > 0;
 CREATE TRIGGER blobs_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON blobs EXECUTE FUNCTION refuse_change();
 
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
