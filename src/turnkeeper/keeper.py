@@ -63,6 +63,7 @@ from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import AgentId, RunId, SessionId, Subject, TenantId
 from turnkeeper.model.message import Message
 from turnkeeper.model.mode import Mode
+from turnkeeper.model.mount import MountKind
 from turnkeeper.model.node import Node
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
@@ -239,6 +240,7 @@ class Turnkeeper:
             session_of=self.session,
             lifetime_of=self._lifetime_of,
             most_sessions=self._most_sessions,
+            check_layers=self._world.scopes.layers_of,
             audit=self._audit_of_command,
         )
 
@@ -736,6 +738,7 @@ class Turnkeeper:
         model_profile: str | None = None,
         backend: str | None = None,
         pins: Iterable[Pin] = (),
+        without: Iterable[MountKind] = (),
         layout: Any = None,
         request_id: str | None = None,
         is_current: bool = False,
@@ -744,19 +747,20 @@ class Turnkeeper:
         """Begin a session without a message; with `from_session_id` it continues a finished one.
 
         Then it begins with the newest messages, the state, the units, the preferences, the context and the mounts that
-        the other one ended with. `pins` are mounted on top of what it inherits. The same `request_id` again gives the
-        same session, and with `is_current` so does the same module and project while that session lives.
+        the other one ended with, and is for the same purpose but for what is asked for here; `without` names the kinds
+        of which no pins are taken over. `pins` are mounted on top of what it inherits. The same `request_id` again
+        gives the same session, and with `is_current` so does the same module and project while that session lives.
         """
-        purpose = purpose_of(
-            module=module,
-            project_id=project_id,
-            objective_id=objective_id,
-            objective=objective,
-            policy=policy,
-            model_profile=model_profile,
-            backend=backend,
-        )
-        pins, saved = tuple(pins), None if layout is None else written_layout(layout)
+        asked = {
+            "module": module,
+            "project_id": project_id,
+            "objective_id": objective_id,
+            "objective": objective,
+            "policy": policy,
+            "model_profile": model_profile,
+            "backend": backend,
+        }
+        pins, without, saved = tuple(pins), tuple(without), None if layout is None else written_layout(layout)
         inbound = Inbound(
             command=Command.CREATE,
             request_id=request_id,
@@ -772,17 +776,24 @@ class Turnkeeper:
         if before is not None and agent is None:
             envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
-        session = replace(await self._engine.take_in.new_session(envelope, purpose), title=title)
+        if before is None:
+            purpose = purpose_of(**asked)
+        else:
+            purpose = await self.scoping.going_on(before.session, asked)
+        or_stricter = before is not None and policy is None
+        session = await self._engine.take_in.new_session(envelope, purpose, or_stricter=or_stricter)
+        session = replace(session, title=title)
         turn = None
         if before is not None:
             session, turn = continued(session, before, envelope.received_at)
+            session = replace(session, mounts=tuple(pin for pin in session.mounts if pin.kind not in without))
         if idle_for_seconds is not None:
             session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         bands = self._world.policy.bands
         session = session.living_for(await lifetime_of(session, session.packs, self._world.packs, bands))
         session = await self.scoping.pinned_in(session, pins)
         quotas = await self._engine.take_in.quotas(session.tenant, envelope.received_at)
-        said = (purpose, pins, title, idle_for_seconds, from_session_id, saved, is_current)
+        said = (purpose, pins, without, title, idle_for_seconds, from_session_id, saved, is_current)
         kept = await self._store.sessions.create(
             session,
             audit_of(envelope, "accepted", session_id=session.id),
@@ -1015,7 +1026,7 @@ class Turnkeeper:
         if not is_id(run_id):
             raise RunNotFound(RunId(run_id))
         run = await self._store.runs.get(principal.tenant, RunId(run_id))
-        if run.custody is Custody.ENGINE and run.user != principal.user:
+        if run.custody is Custody.ENGINE and (run.user != principal.user or principal.session_id is not None):
             try:
                 await self.session(run.session_id, principal=principal)
             except SessionNotFound:

@@ -12,6 +12,7 @@ from turnkeeper.errors import ApprovalDecided, ApprovalNotFound, ApprovalOpen, M
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.approval import Approval, ApprovalStatus
 from turnkeeper.model.gate import GateKind, GateRule, TimeoutAction
+from turnkeeper.model.ids import PointerId
 from turnkeeper.model.mount import MountKind
 from turnkeeper.model.pointer import Expected
 from turnkeeper.model.policy import Policy
@@ -352,7 +353,7 @@ async def test_inside_a_tool_its_own_action_is_settled_and_every_other_gate_is_c
     assert reply.text == "approval_required"
 
 
-async def a_shelf(keeper: Turnkeeper, *names: str, kind: str = "corpus") -> tuple[list[str], list[str]]:
+async def a_shelf(keeper: Turnkeeper, *names: str, kind: str = "corpus") -> tuple[list[str], list[PointerId]]:
     """Two manifests, and pointers of these names that have stood at the second and stand at the first one."""
     manifests, pointers = [], []
     for text in (b"one", b"two"):
@@ -414,12 +415,13 @@ async def test_what_was_approved_and_is_out_of_reach_by_now_is_told_and_the_answ
         (_, new), (one,) = await a_shelf(keeper, "one")
 
         @keeper.agent("librarian")
-        async def librarian(turn: AgentTurn) -> str:
+        async def librarian(turn: AgentTurn) -> AsyncIterator[str]:
+            yield "Let me see. "
             try:
                 await turn.substrate.advance(one, new)
+                yield "moved"
             except ScopeDenied as denied:
-                return f"It came out as {denied.denial.value}."
-            return "moved"
+                yield f"It came out as {denied.denial.value}."
 
         pin = Pin(kind=MountKind.POINTER, id=one)
         session = await keeper.create_session(agent="librarian", pins=[pin])

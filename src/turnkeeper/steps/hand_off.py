@@ -140,6 +140,7 @@ class HandOff:
         raise AnswerRejected(verdict.reasons)
 
     async def _speak(self, draft: TurnDraft, agent: Agent, turn: AgentTurn, judging: Judging, output: Output) -> None:
+        repeated: list[str] = []
         async with aclosing(agent.answer(turn)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Verdict):
@@ -149,9 +150,10 @@ class HandOff:
                 # What comes before an answered question or a known verdict was said in an earlier walk.
                 if turn.answered == len(draft.asks) and not judging.catches_up:
                     await output.add(piece)
+                else:
+                    repeated.append(piece)
         if turn.answered < len(draft.asks):
-            # What it says now belongs behind an answer that it did not come to hear.
-            raise AgentFailed("The agent did not come to what it had asked in its earlier walk. Ask in one order.")
+            await output.add(_unheard(draft.asks[turn.answered :], draft.asks, "".join(repeated)))
 
     def _turn(self, draft: TurnDraft, effects: Effects, answered: int = 0) -> AgentTurn:
         return AgentTurn(
@@ -234,6 +236,16 @@ class HandOff:
             raise StateTooLarge(size, self.state_bytes)
         plain: dict[str, Any] = json.loads(json.dumps(state)) if state else {}
         return plain
+
+
+def _unheard(left: tuple[Ask, ...], asks: tuple[Ask, ...], text: str) -> str:
+    """What is new in the words of an agent that came to its end without coming to what it had asked.
+
+    It may have found what an approval was for out of reach. A question of its own it must ask again.
+    """
+    if any(ask.approval_id is None for ask in left):
+        raise AgentFailed("The agent did not come to what it had asked in its earlier walk. Ask in one order.")
+    return text.removeprefix("".join(ask.said for ask in asks))
 
 
 def _scoring(critic: Scorer, turn: AgentTurn, output: Output) -> Callable[[], Awaitable[Verdict]]:
