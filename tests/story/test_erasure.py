@@ -244,18 +244,19 @@ async def test_a_run_that_goes_on_while_its_session_is_erased_brings_nothing_bac
 
 async def test_content_that_others_have_stays(keeper: Turnkeeper) -> None:
     session_id = await talked(keeper)
-    await keeper.artifacts.keep(f"written about {MARKER}".encode(), principal=as_user("eve"))
+    hers = await keeper.artifacts.keep(f"attached {MARKER}".encode(), principal=as_user("eve"))
     (output, *_) = [each for each in await keeper.substrate.outputs(session_id) if each.kind == "manifest"]
     await keeper.pointers.create("results", manifest=output.ref)
 
     receipt = await keeper.erase_session(session_id)
 
     kept = {each.what: each.count for each in receipt.erased.kept}
-    assert (kept["manifests"], kept["blobs"]) == (1, 1)
-    assert (await keeper.manifests.get(output.ref)).entry_count == 1
-    await keeper.substrate.collect(grace_seconds=-60)
-    content = sha256(f"written about {MARKER}".encode()).hexdigest()
-    assert await keeper.artifacts.read(content) == f"written about {MARKER}".encode()
+    assert (kept["manifests"], kept["blobs"]) == (1, 2)
+    assert receipt.erased.rows["artifacts"] == 1
+    await keeper.substrate.collect()
+    (entry,) = await keeper.manifests.entries(output.ref)
+    assert await keeper.artifacts.read(entry.sha256) == f"written about {MARKER}".encode()
+    assert await keeper.artifacts.read(hers.id, principal=as_user("eve")) == f"attached {MARKER}".encode()
 
 
 async def test_a_user_is_erased_with_all_that_was_theirs_and_nobody_else(keeper: Turnkeeper, address: str) -> None:
