@@ -108,7 +108,7 @@ class PolicyRelaxation(TurnkeeperError):
     title = "A policy is never laxer than what is inherited"
 
     def __init__(self, asked: str, inherited: str) -> None:
-        super().__init__(f"{asked!r} is laxer than the inherited {inherited!r}. Ask for that, or for a stricter one.")
+        super().__init__(f"{str(asked)!r} is laxer than the inherited {str(inherited)!r}. Ask for that, or for a stricter one.")
 
 
 class ModelNotAllowed(TurnkeeperError):

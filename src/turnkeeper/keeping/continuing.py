@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.model.ids import RunId
-from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Finish
 from turnkeeper.model.session import Conversation, Session
 from turnkeeper.model.turn import Turn
@@ -37,7 +35,8 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
         idle_for_seconds=before.session.idle_for_seconds,
         preferences=before.session.preferences if session.preferences.is_empty else session.preferences,
         mounts=before.session.mounts,
-        **_taken_over(session, before.session),
+        removed=before.session.removed,
+        context_sha256=_context(session, before.session),
         packs=session.packs or before.session.packs,
         # What was said of a class is of that class wherever it is said again.
         classification=before.session.classification,
@@ -59,11 +58,10 @@ def continued(session: Session, before: Conversation, at: datetime) -> tuple[Ses
     return session, turn
 
 
-def _taken_over(session: Session, before: Session) -> dict[str, Any]:
-    """Who asks for nothing else goes on for the same purpose, with what was inherited and what was done without."""
-    if session.purpose != Purpose():
-        return {}
-    return {"purpose": before.purpose, "context_sha256": before.context_sha256, "removed": before.removed}
+def _context(session: Session, before: Session) -> str | None:
+    """Who inherits from the same goes on with what was inherited then."""
+    is_the_same = session.agent == before.agent and session.purpose.inherits_like(before.purpose)
+    return before.context_sha256 if is_the_same else session.context_sha256
 
 
 def checked_idle(seconds: object) -> int:

@@ -12,6 +12,7 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
 from turnkeeper.model.principal import LOCAL, Principal
+from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Finish
 from turnkeeper.model.session import Fork, Session, SessionStatus
 from turnkeeper.model.thread import ThreadHead, ThreadName
@@ -57,6 +58,7 @@ class Histories:
     session_of: SessionOf
     lifetime_of: Callable[[Session], Awaitable[Lifetime | None]]
     most_sessions: Callable[[TenantId, datetime], Awaitable[int | None]]
+    check_layers: Callable[[TenantId, Purpose], Awaitable[object]]
     audit: AuditOf
 
     async def state_at(self, session_id: str, turn: int, *, principal: Principal = LOCAL) -> StateAt:
@@ -74,8 +76,12 @@ class Histories:
         request: RequestKey | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """A new session that shares the history of this one up to a turn, the last one unless another is named."""
+        """A new session that shares the history of this one up to a turn, the last one unless another is named.
+
+        Raises LayerNotActive where nothing new begins.
+        """
         parent = await self.session_of(session_id, principal=principal)
+        await self.check_layers(parent.tenant, parent.purpose)
         then = await self._as_of(parent, parent.turns if at_turn is None else at_turn)
         now = self.clock.now()
         new_id = SessionId(self.clock.new_id("sess"))

@@ -12,6 +12,7 @@ from turnkeeper.errors import (
     MountExcluded,
     MountNotFound,
     NotAllowed,
+    PolicyRelaxation,
     SessionEnded,
     VersionMoved,
 )
@@ -21,7 +22,7 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import LayerId
 from turnkeeper.model.mount import Mount, MountKind, MountMode, MountRef
 from turnkeeper.model.principal import LOCAL, Principal
-from turnkeeper.model.purpose import IN_PROCESS, Module, PolicyTemplate, Purpose
+from turnkeeper.model.purpose import Module, PolicyTemplate, Purpose
 from turnkeeper.model.scope import NOTHING_INHERITED, Context, SessionScope
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
 from turnkeeper.ports.clock import Clock
@@ -91,22 +92,25 @@ def purpose_of(
     policy: PolicyTemplate | str | None = None,
     model_profile: str | None = None,
     backend: str | None = None,
+    before: Purpose = Purpose(),  # noqa: B008
 ) -> Purpose:
-    """Raises EnvelopeInvalid for what cannot be."""
+    """What is not asked for is as it was `before`. Raises EnvelopeInvalid for what cannot be."""
     if module is not None and module not in set(Module):
         raise EnvelopeInvalid.at("/module", f"must be one of {', '.join(Module)}")
     if policy is not None and policy not in set(PolicyTemplate):
         raise EnvelopeInvalid.at("/policy", f"must be one of {', '.join(PolicyTemplate)}")
-    if objective_id is not None and project_id is None:
+    project = before.project_id if project_id is None else LayerId(project_id)
+    if objective_id is not None and project is None:
         raise EnvelopeInvalid.at("/objective_id", "needs the project_id that it belongs to")
+    former_aim = before.objective_id if project == before.project_id else None
     return Purpose(
-        module=None if module is None else Module(module),
-        project_id=None if project_id is None else LayerId(project_id),
-        objective_id=None if objective_id is None else LayerId(objective_id),
-        objective=objective,
-        policy=None if policy is None else PolicyTemplate(policy),
-        model_profile=model_profile,
-        backend=backend or IN_PROCESS,
+        module=before.module if module is None else Module(module),
+        project_id=project,
+        objective_id=former_aim if objective_id is None else LayerId(objective_id),
+        objective=before.objective if objective is None else objective,
+        policy=before.policy if policy is None else PolicyTemplate(policy),
+        model_profile=before.model_profile if model_profile is None else model_profile,
+        backend=before.backend if backend is None else backend,
     )
 
 
@@ -200,6 +204,20 @@ class Scoping:
             trace_id=trace_id,
             **about,
         )
+
+    async def going_on(self, before: Session, asked: Mapping[str, Any]) -> Purpose:
+        """What a session is for that goes on with what another one ended with. Raises PolicyRelaxation.
+
+        The same as before, but for what is asked for; never laxer than what was inherited, in whatever project.
+        """
+        purpose = purpose_of(**asked, before=before.purpose)
+        inherited = await self._scopes.context(before)
+        if asked.get("policy") is not None and purpose.policy is not None:
+            if purpose.policy.rank < inherited.policy.rank:
+                raise PolicyRelaxation(purpose.policy, inherited.policy)
+        elif purpose.project_id != before.purpose.project_id and "policy" in inherited.provenance:
+            purpose = replace(purpose, policy=inherited.policy)
+        return purpose
 
     async def pinned_in(self, session: Session, pins: Sequence[Pin]) -> Session:
         """A session that is about to begin, with these pins on top of what it inherited."""

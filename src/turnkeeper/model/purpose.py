@@ -1,6 +1,6 @@
 """What a session is for, as the person who began it said."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from turnkeeper.model.ids import LayerId
@@ -55,3 +55,7 @@ class Purpose:
     policy: PolicyTemplate | None = None
     model_profile: str | None = None
     backend: str = IN_PROCESS
+
+    def inherits_like(self, other: "Purpose") -> bool:
+        """Whether both inherit from the same layers, and ask for the same themselves."""
+        return replace(self, module=other.module, objective=other.objective) == other

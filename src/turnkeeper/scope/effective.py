@@ -97,14 +97,17 @@ class LiveScopes:
             self._remember(key, _decode(found))
         return self._known[key]
 
-    async def resolve(self, tenant: TenantId, agent: AgentId, purpose: Purpose) -> Resolved:
+    async def resolve(
+        self, tenant: TenantId, agent: AgentId, purpose: Purpose, *, or_stricter: bool = False
+    ) -> Resolved:
         """What a session of this purpose inherits now; kept for good, so that a session may name it.
 
+        With `or_stricter` a policy of the layers that is stricter than that of the purpose counts, and is no fault.
         Raises LayerNotFound, LayerNotActive, PolicyRelaxation, ModelNotAllowed or IsolationUnavailable.
         """
-        layers = await self._layers(tenant, purpose)
+        layers = await self.layers_of(tenant, purpose)
         definition = await self.directory.agent(tenant, agent)
-        wish = Wish(policy=purpose.policy, model_profile=purpose.model_profile)
+        wish = Wish(policy=purpose.policy, model_profile=purpose.model_profile, or_stricter=or_stricter)
         stands = await self._stands(tenant, layers)
         context = resolve(layers, agent=definition, wish=wish, stands=stands)
         context = await self._under_its_model(tenant, context)
@@ -145,7 +148,8 @@ class LiveScopes:
         revision = revisions.get(KnowledgeBaseId(ref.id))
         return None if revision is None else Stand(revision=revision)
 
-    async def _layers(self, tenant: TenantId, purpose: Purpose) -> Sequence[Layer]:
+    async def layers_of(self, tenant: TenantId, purpose: Purpose) -> Sequence[Layer]:
+        """Those in which a session of this purpose may begin. Raises LayerNotFound or LayerNotActive."""
         if purpose.project_id is None and purpose.objective_id is None:
             own = await self.directory.tenant(tenant)
             layers: Sequence[Layer] = () if own is None else (own,)

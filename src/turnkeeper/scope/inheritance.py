@@ -37,10 +37,14 @@ class Stand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What the one who begins a session asks for."""
+    """What the one who begins a session asks for.
+
+    With `or_stricter` it was asked for once, and layers may be stricter by now: then that counts.
+    """
 
     policy: PolicyTemplate | None = None
     model_profile: str | None = None
+    or_stricter: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,7 @@ def resolve(
     traits = agent.traits if agent else _NO_TRAITS
     given: dict[str, Level] = {}
     chain = (*(layer.link for layer in layers), *((agent.link,) if agent else ()))
-    if not chain and wish == Wish():
+    if not chain and wish.policy is None and wish.model_profile is None:
         return NOTHING_INHERITED
     return Context(
         mounts=_mounts(layers, stands or {}),
@@ -137,7 +141,8 @@ def _mounts(layers: Sequence[Layer], stands: Mapping[MountRef, Stand]) -> tuple[
 def _policy(layers: Sequence[Layer], traits: AgentTraits, wish: Wish, given: dict[str, Level]) -> PolicyTemplate:
     said = [(layer.level, layer.terms.policy) for layer in layers] + [(Level.AGENT, traits.policy)]
     inherited = [policy for _, policy in said if policy is not None]
-    if wish.policy is not None and inherited and wish.policy.rank < strictest(*inherited).rank:
+    is_laxer = wish.policy is not None and inherited and wish.policy.rank < strictest(*inherited).rank
+    if wish.policy is not None and is_laxer and not wish.or_stricter:
         raise PolicyRelaxation(wish.policy, strictest(*inherited))
     strict = strictest(*inherited, wish.policy)
     level = next((level for level, policy in (*said, (Level.SESSION, wish.policy)) if policy is strict), None)

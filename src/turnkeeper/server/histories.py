@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from turnkeeper.errors import (
     AgentMemoryUnavailable,
     DuplicateRequest,
+    LayerNotActive,
     NotAllowed,
     QuotaExceeded,
     SessionNotFound,
@@ -32,7 +33,14 @@ Turn = Annotated[int, Path(ge=0, le=2**53, description="The number of a turn; 0 
     status_code=201,
     response_model=SessionOut,
     responses=problems(
-        *WITH_BODY, NotAllowed, SessionNotFound, TurnNotFound, DuplicateRequest, QuotaExceeded, AgentMemoryUnavailable
+        *WITH_BODY,
+        NotAllowed,
+        SessionNotFound,
+        TurnNotFound,
+        DuplicateRequest,
+        LayerNotActive,
+        QuotaExceeded,
+        AgentMemoryUnavailable,
     ),
 )
 async def fork_session(

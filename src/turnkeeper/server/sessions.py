@@ -118,6 +118,7 @@ async def create_session(
         model_profile=wanted.model_profile,
         backend=wanted.backend,
         pins=[pin for pins in wanted.lists.values() for pin in pins],
+        without=wanted.lists,
         layout=wanted.layout,
         request_id=idempotency_key,
         trace_id=exchange_of(request).trace_id,

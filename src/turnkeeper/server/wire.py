@@ -134,7 +134,10 @@ class CurrentIn(Inbound):
 
 
 class SessionIn(Choosing, Mounting):
-    """The given mounts are pins on top of what the session inherits."""
+    """The given mounts are pins on top of what the session inherits.
+
+    One that continues another takes over its pins of each kind of which no list is given; an empty list takes none.
+    """
 
     agent: Id | None = None
     pack: PackRef | None = None

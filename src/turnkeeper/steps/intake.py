@@ -225,11 +225,17 @@ class TakeIn:
         most = layer.terms.quotas
         return Quotas(month=f"{at:%Y-%m}", runs=most.get(Quota.RUNS_MONTHLY), sessions=most.get(Quota.SESSIONS))
 
-    async def new_session(self, envelope: Envelope, purpose: Purpose = Purpose()) -> Session:  # noqa: B008
+    async def new_session(
+        self,
+        envelope: Envelope,
+        purpose: Purpose = Purpose(),  # noqa: B008
+        *,
+        or_stricter: bool = False,
+    ) -> Session:
         """Raises PackNotFound, and whatever `LiveScopes.resolve` does."""
         now, pins = envelope.received_at, await self._pins(envelope)
         agent = envelope.agent or AgentId(self.settings.default_agent)
-        resolved = await self.scopes.resolve(envelope.principal.tenant, agent, purpose)
+        resolved = await self.scopes.resolve(envelope.principal.tenant, agent, purpose, or_stricter=or_stricter)
         session = Session(
             tenant=envelope.principal.tenant,
             id=SessionId(self.clock.new_id("sess")),

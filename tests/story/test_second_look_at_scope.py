@@ -1,0 +1,65 @@
+"""What a session may reach, where somebody looked for a way around it."""
+
+import pytest
+
+from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
+from turnkeeper import Turnkeeper
+from turnkeeper.errors import LayerNotActive, PolicyRelaxation
+from turnkeeper.keeping.scoping import Pin
+from turnkeeper.model.purpose import Module, PolicyTemplate
+from turnkeeper.model.session import Session
+
+
+async def closed(keeper: Turnkeeper, session: Session) -> Session:
+    return await keeper.close_session(session.id, principal=ADA)
+
+
+async def test_who_goes_on_asks_for_one_thing_and_keeps_the_rest(keeper: Turnkeeper) -> None:
+    pier, dock, mole = [await a_base(keeper, name) for name in ("pier", "dock", "mole")]
+    project = await a_project(keeper, pier, dock, policy=PolicyTemplate.REGULATED, blocked_tools=("crm.*",))
+    aim = await keeper.objectives.create("Find", project_id=project, principal=ADA)
+    session = await a_session(keeper, project, objective_id=aim.id, pins=[Pin(kind=KB, id=mole.id)])
+    await keeper.scoping.unpin(session.id, pier, principal=ADA)
+    before = await closed(keeper, session)
+
+    module = await keeper.create_session(from_session_id=session.id, module="analysis", principal=ADA)
+    model = await keeper.create_session(from_session_id=session.id, model_profile="deep", principal=ADA)
+    bare = await keeper.create_session(from_session_id=session.id, without=[KB], principal=ADA)
+
+    assert module.purpose.module is Module.ANALYSIS
+    assert (module.context_sha256, module.removed) == (before.context_sha256, before.removed)
+    assert (module.purpose.project_id, module.purpose.objective_id) == (project, aim.id)
+    inherited = (await keeper.scoping.scope(model)).context
+    assert (inherited.policy, inherited.model_profile) == (PolicyTemplate.REGULATED, "deep")
+    assert not inherited.permits_tool("crm.write")
+    for each in (module, model):
+        assert (pier.id, "project", "removed") in await told(keeper, each)
+        assert await used(keeper, each) == [dock.id, mole.id]
+    assert await used(keeper, bare) == [dock.id]
+
+
+async def test_who_goes_on_elsewhere_takes_the_strictness_along(keeper: Turnkeeper) -> None:
+    strict = await a_project(keeper, policy=PolicyTemplate.REGULATED)
+    lax, stricter = await a_project(keeper), await a_project(keeper, policy=PolicyTemplate.AUDIT_CRITICAL)
+    session = await closed(keeper, await a_session(keeper, strict))
+
+    async def policy_in(project: str) -> PolicyTemplate:
+        went = await keeper.create_session(from_session_id=session.id, project_id=project, principal=ADA)
+        return (await keeper.scoping.scope(went)).context.policy
+
+    assert await policy_in(lax) is PolicyTemplate.REGULATED
+    assert await policy_in(stricter) is PolicyTemplate.AUDIT_CRITICAL
+    for project in (None, lax):
+        with pytest.raises(PolicyRelaxation, match="'exploratory' is laxer than the inherited 'regulated'"):
+            await a_session(keeper, project, from_session_id=session.id, policy="exploratory")
+
+
+async def test_nothing_goes_on_where_nothing_may_begin(keeper: Turnkeeper) -> None:
+    project = await a_project(keeper)
+    session = await closed(keeper, await a_session(keeper, project))
+    await keeper.projects.change(project, status="archived", principal=ADA)
+
+    with pytest.raises(LayerNotActive):
+        await keeper.create_session(from_session_id=session.id, principal=ADA)
+    with pytest.raises(LayerNotActive):
+        await keeper.fork_session(session.id, principal=ADA)
