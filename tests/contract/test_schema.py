@@ -2,6 +2,9 @@
 
 import asyncio
 import re
+import sqlite3
+from contextlib import closing
+from importlib.resources import files
 
 import pytest
 
@@ -25,6 +28,24 @@ from turnkeeper.ports.store import Store
 from turnkeeper.stores.migrations import migrations_of
 
 APPEND_ONLY = ("messages", "turns", "epochs", "feed", "checkpoints", "explanations", "audit")
+
+# Once a day, once for a user who leaves, or over few rows.
+MEANT_TO_WALK = {
+    "acting_owners",
+    "artifacts_of_user",
+    "contexts_since",
+    "count_sessions",
+    "export_contacts",
+    "forget_requests",
+    "gone_nodes",
+    "layers_that_mention",
+    "living_nodes",
+    "moves_of_session",
+    "sessions_after",
+    "sources_of_session",
+    "stays_of_user",
+    "storage_totals",
+}
 
 # A write that PostgreSQL does in one round trip is one statement there and several here.
 ONLY_SQLITE = {
@@ -162,7 +183,11 @@ async def test_every_table_has_the_tenant_first_in_its_key(store: Store, backend
 
 
 async def test_every_statement_names_the_tenant(backend: Backend) -> None:
-    touches_no_row = {"open_collection", "open_door", "open_erasure", "sweep_erased"} if backend.package.endswith("postgres") else set()
+    touches_no_row = (
+        {"open_collection", "open_door", "open_erasure", "sweep_erased"}
+        if backend.package.endswith("postgres")
+        else set()
+    )
     statements = statements_of(backend.package)
     silent = [name for name in statements.keys() - touches_no_row if "tenant" not in statements[name]]
 
@@ -174,6 +199,22 @@ def test_both_stores_have_the_same_statements() -> None:
 
     assert sqlite - postgres == ONLY_SQLITE
     assert postgres - sqlite == ONLY_POSTGRES
+
+
+def test_no_statement_reads_all_rows_of_a_tenant_unless_it_is_meant_to() -> None:
+    # Without statistics SQLite takes the primary key over an index, so a statement names the index that it needs.
+    schema = files("turnkeeper.stores.sqlite").joinpath("schema.sql").read_text(encoding="utf-8")
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(schema)
+        plans = {name: _plan(database, each) for name, each in statements_of("turnkeeper.stores.sqlite").items()}
+
+    walks = {name for name, plan in plans.items() if re.search(r"USING PRIMARY KEY \(tenant=\?\)", plan)}
+    assert {name for name in walks if not name.startswith(("erase_", "rename_in_"))} == MEANT_TO_WALK
+
+
+def _plan(database: sqlite3.Connection, statement: str) -> str:
+    unknown = dict.fromkeys(re.findall(r":([a-z_]+)", statement))
+    return "\n".join(row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {statement}", unknown))
 
 
 def test_both_stores_have_the_same_migrations() -> None:

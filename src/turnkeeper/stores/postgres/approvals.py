@@ -59,7 +59,8 @@ class PostgresApprovals:
             "before": before or "~",
             "limit": limit,
         }
-        return [approval_of(row) for row in await self._database.read(sql.list_approvals, wanted)]
+        query = sql.list_pending_approvals if status is ApprovalStatus.PENDING else sql.list_approvals
+        return [approval_of(row) for row in await self._database.read(query, wanted)]
 
     async def decide(self, tenant: TenantId, decision: Decision, audit: AuditFacts) -> Approval:
         decided = await self._database.finish(

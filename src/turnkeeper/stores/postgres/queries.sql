@@ -1278,6 +1278,14 @@ SELECT a.* FROM approvals a
         OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = a.tenant AND s.id = a.session_id AND s.owner = :owner))
  ORDER BY a.id DESC LIMIT :limit;
 
+-- name: list_pending_approvals
+SELECT a.* FROM approvals a
+ WHERE a.tenant = :tenant AND a.status = 'pending' AND a.id < :before
+   AND (:session_id::text IS NULL OR a.session_id = :session_id)
+   AND (:owner::text IS NULL
+        OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = a.tenant AND s.id = a.session_id AND s.owner = :owner))
+ ORDER BY a.id DESC LIMIT :limit;
+
 -- name: decide_approval
 UPDATE approvals SET status = :status, decided_at = :now, decided_by = :by, reason = :reason
  WHERE tenant = :tenant AND id = :id AND status = 'pending';

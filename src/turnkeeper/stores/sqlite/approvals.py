@@ -59,7 +59,8 @@ class SqliteApprovals:
             "before": before or "~",
             "limit": limit,
         }
-        return [approval_of(row) for row in self._database.read(sql.list_approvals, wanted)]
+        query = sql.list_pending_approvals if status is ApprovalStatus.PENDING else sql.list_approvals
+        return [approval_of(row) for row in self._database.read(query, wanted)]
 
     async def decide(self, tenant: TenantId, decision: Decision, audit: AuditFacts) -> Approval:
         return await self._database.write("decide_approval", lambda tx: self._decide(tx, tenant, decision, audit))

@@ -107,8 +107,8 @@ SELECT u.data FROM units u
 SELECT agent_head FROM turns WHERE tenant = :tenant AND session_id = :session_id AND agent_head IS NOT NULL;
 
 -- name: open_checkpoints_of_session
-SELECT c.data FROM runs r
-  JOIN checkpoints c ON c.tenant = r.tenant AND c.run_id = r.id
+SELECT c.data FROM runs r INDEXED BY runs_of_session
+  CROSS JOIN checkpoints c ON c.tenant = r.tenant AND c.run_id = r.id
  WHERE r.tenant = :tenant AND r.session_id = :session_id AND r.ended_at IS NULL;
 
 -- name: mark_pruned
@@ -129,7 +129,8 @@ UPDATE sessions
 -- name: session_and_lease
 -- What intake must know before it takes a message in. A session in which a run waits for an approval does not expire.
 SELECT s.owner, s.agent, s.status, s.double_text, s.last_active_at, s.idle_for_seconds, s.expires_by, l.*,
-       EXISTS (SELECT 1 FROM approvals a JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
+       EXISTS (SELECT 1 FROM approvals a INDEXED BY approvals_of_session
+                 CROSS JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
                 WHERE a.tenant = s.tenant AND a.session_id = s.id AND a.status = 'pending' AND r.status = 'waiting'
               ) AS is_awaited
   FROM sessions s
@@ -842,10 +843,11 @@ SELECT * FROM layers WHERE tenant = :tenant AND level = :level AND id = :id;
 
 -- name: layers_above
 -- The tenant, the project and the objective of a session, as far as they are there.
-SELECT * FROM layers
- WHERE tenant = :tenant
-   AND (level = 'tenant' AND id = :tenant OR level = 'project' AND id = :project_id
-        OR level = 'objective' AND id = :objective_id);
+SELECT * FROM layers WHERE tenant = :tenant AND level = 'tenant' AND id = :tenant
+UNION ALL
+SELECT * FROM layers WHERE tenant = :tenant AND level = 'project' AND id = :project_id
+UNION ALL
+SELECT * FROM layers WHERE tenant = :tenant AND level = 'objective' AND id = :objective_id;
 
 -- name: list_layers
 SELECT * FROM layers
@@ -965,7 +967,7 @@ SELECT runs FROM run_counts WHERE tenant = :tenant AND month = :month;
 
 -- name: living_sessions
 -- How many sessions of a tenant live; one whose time is over, but whom nobody has told so, does not.
-SELECT count(*) AS found FROM sessions
+SELECT count(*) AS found FROM sessions INDEXED BY sessions_alive
  WHERE tenant = :tenant AND status IN ('active', 'paused')
    AND last_active_at + idle_for_seconds * 1000000 > :now AND (expires_by IS NULL OR expires_by > :now);
 
@@ -985,7 +987,8 @@ SELECT count(*) AS found FROM sessions
    AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id);
 
 -- name: count_runs_of_session
-SELECT count(*) AS found FROM runs WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine';
+SELECT count(*) AS found FROM runs INDEXED BY runs_of_session
+ WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine';
 
 -- name: insert_approval
 INSERT INTO approvals (tenant, id, run_id, session_id, action, gate, required_role, data, status, requested_at, due_at)
@@ -1003,12 +1006,20 @@ SELECT a.* FROM approvals a
         OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = a.tenant AND s.id = a.session_id AND s.owner = :owner))
  ORDER BY a.id DESC LIMIT :limit;
 
+-- name: list_pending_approvals
+SELECT a.* FROM approvals a INDEXED BY approvals_pending
+ WHERE a.tenant = :tenant AND a.status = 'pending' AND a.id < :before
+   AND (:session_id IS NULL OR a.session_id = :session_id)
+   AND (:owner IS NULL
+        OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = a.tenant AND s.id = a.session_id AND s.owner = :owner))
+ ORDER BY a.id DESC LIMIT :limit;
+
 -- name: decide_approval
 UPDATE approvals SET status = :status, decided_at = :now, decided_by = :by, reason = :reason
  WHERE tenant = :tenant AND id = :id AND status = 'pending';
 
 -- name: cancel_approvals
-UPDATE approvals SET status = 'cancelled', decided_at = :now
+UPDATE approvals INDEXED BY approvals_of_run SET status = 'cancelled', decided_at = :now
  WHERE tenant = :tenant AND run_id = :run_id AND status = 'pending';
 
 -- name: escalate_approval
@@ -1062,7 +1073,7 @@ ON CONFLICT (tenant, id) DO NOTHING;
 SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
 
 -- name: artifacts_of_content
-SELECT * FROM artifacts WHERE tenant = :tenant AND sha256 = :hash ORDER BY created_at, id;
+SELECT * FROM artifacts INDEXED BY artifacts_by_content WHERE tenant = :tenant AND sha256 = :hash ORDER BY created_at, id;
 
 -- name: content_in_a_manifest
 SELECT 1 AS found FROM manifest_entries WHERE tenant = :tenant AND sha256 = :hash LIMIT 1;
@@ -1073,9 +1084,11 @@ SELECT sha256, size FROM blobs WHERE tenant = :tenant AND sha256 IN (SELECT valu
 
 -- name: contents_open_to
 -- What a user kept, and what is in a manifest already.
-SELECT sha256 FROM artifacts WHERE tenant = :tenant AND sha256 IN (SELECT value FROM json_each(:hashes)) AND created_by = :user_id
+SELECT sha256 FROM artifacts INDEXED BY artifacts_by_content
+ WHERE tenant = :tenant AND sha256 IN (SELECT value FROM json_each(:hashes)) AND created_by = :user_id
 UNION
-SELECT sha256 FROM manifest_entries WHERE tenant = :tenant AND sha256 IN (SELECT value FROM json_each(:hashes));
+SELECT sha256 FROM manifest_entries INDEXED BY manifest_entries_by_content
+ WHERE tenant = :tenant AND sha256 IN (SELECT value FROM json_each(:hashes));
 
 -- name: insert_manifest
 -- No row comes back when the same tree is there already.
@@ -1187,23 +1200,24 @@ SELECT 1 AS found FROM pointers WHERE tenant = :tenant AND id = :id AND deleted_
 
 -- name: manifest_in_reach
 -- Where one of these pointers stands or stood, what one is fixed to, or what came out of the session.
-SELECT 1 AS found FROM pointer_moves
+SELECT 1 AS found FROM pointer_moves INDEXED BY pointer_moves_by_manifest
  WHERE tenant = :tenant AND new = :hash AND pointer_id IN (SELECT value FROM json_each(:followed))
 UNION ALL
-SELECT 1 FROM outputs WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'manifest'
+SELECT 1 FROM outputs INDEXED BY outputs_by_ref
+ WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'manifest'
 LIMIT 1;
 
 -- name: content_in_reach
 -- In a manifest that is held, or brought out by the session itself.
-SELECT 1 AS found FROM outputs
+SELECT 1 AS found FROM outputs INDEXED BY outputs_by_ref
  WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'artifact'
 UNION ALL
-SELECT 1 FROM manifest_entries e
+SELECT 1 FROM manifest_entries e INDEXED BY manifest_entries_by_content
  WHERE e.tenant = :tenant AND e.sha256 = :hash
    AND (e.manifest IN (SELECT value FROM json_each(:fixed))
-        OR EXISTS (SELECT 1 FROM pointer_moves p
+        OR EXISTS (SELECT 1 FROM pointer_moves p INDEXED BY pointer_moves_by_manifest
                     WHERE p.tenant = :tenant AND p.new = e.manifest AND p.pointer_id IN (SELECT value FROM json_each(:followed)))
-        OR EXISTS (SELECT 1 FROM outputs o
+        OR EXISTS (SELECT 1 FROM outputs o INDEXED BY outputs_by_ref
                     WHERE o.tenant = :tenant AND o.ref = e.manifest AND o.session_id = :session_id
                       AND o.kind = 'manifest'))
 LIMIT 1;
@@ -1223,18 +1237,20 @@ SELECT tenant FROM blobs UNION SELECT tenant FROM blob_pieces ORDER BY tenant;
 -- Content that is in no manifest and no output, and was last kept before a moment.
 SELECT b.* FROM blobs b
  WHERE b.tenant = :tenant AND b.sha256 > :after
-   AND NOT EXISTS (SELECT 1 FROM manifest_entries e WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
-   AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.tenant = b.tenant AND o.ref = b.sha256)
-   AND NOT EXISTS (SELECT 1 FROM artifacts a
+   AND NOT EXISTS (SELECT 1 FROM manifest_entries e INDEXED BY manifest_entries_by_content
+                    WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM outputs o INDEXED BY outputs_by_ref WHERE o.tenant = b.tenant AND o.ref = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM artifacts a INDEXED BY artifacts_by_content
                     WHERE a.tenant = b.tenant AND a.sha256 = b.sha256 AND a.created_at >= :before)
  ORDER BY b.sha256 LIMIT :limit;
 
 -- name: is_loose
 SELECT 1 AS found FROM blobs b
  WHERE b.tenant = :tenant AND b.sha256 = :hash
-   AND NOT EXISTS (SELECT 1 FROM manifest_entries e WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
-   AND NOT EXISTS (SELECT 1 FROM outputs o WHERE o.tenant = b.tenant AND o.ref = b.sha256)
-   AND NOT EXISTS (SELECT 1 FROM artifacts a
+   AND NOT EXISTS (SELECT 1 FROM manifest_entries e INDEXED BY manifest_entries_by_content
+                    WHERE e.tenant = b.tenant AND e.sha256 = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM outputs o INDEXED BY outputs_by_ref WHERE o.tenant = b.tenant AND o.ref = b.sha256)
+   AND NOT EXISTS (SELECT 1 FROM artifacts a INDEXED BY artifacts_by_content
                     WHERE a.tenant = b.tenant AND a.sha256 = b.sha256 AND a.created_at >= :before);
 
 -- name: claim_blob
@@ -1291,7 +1307,8 @@ SELECT content FROM blobs WHERE tenant = :tenant AND content IN (SELECT value FR
 -- name: awaited_session
 -- Whether a run of the session waits for an approval.
 SELECT 1 AS is_awaited
-  FROM approvals a JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
+  FROM approvals a INDEXED BY approvals_of_session
+ CROSS JOIN runs r ON r.tenant = a.tenant AND r.id = a.run_id
  WHERE a.tenant = :tenant AND a.session_id = :session_id AND a.status = 'pending' AND r.status = 'waiting' LIMIT 1;
 
 -- Exporting, erasing, archiving.
@@ -1307,25 +1324,31 @@ DELETE FROM unit_search
  WHERE rowid IN (SELECT search_row FROM units WHERE tenant = :tenant AND place = :session_id);
 
 -- name: erase_checkpoints
-DELETE FROM checkpoints WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+DELETE FROM checkpoints WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
 
 -- name: erase_effects
-DELETE FROM effects WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+DELETE FROM effects WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
 
 -- name: erase_approvals
-DELETE FROM approvals WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+DELETE FROM approvals WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
 
 -- name: erase_outbox
-DELETE FROM outbox WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+DELETE FROM outbox WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
 
 -- name: erase_explanations
 DELETE FROM explanations WHERE tenant = :tenant AND session_id = :session_id
-   AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
+   AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject);
 
 -- name: erase_requests
 -- A session that was begun without a message is kept with its request under its own id.
 DELETE FROM requests WHERE tenant = :tenant AND (run_id = :session_id
-   OR run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject));
+   OR run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject));
 
 -- name: erase_chunks
 DELETE FROM chunks WHERE tenant = :tenant AND subject = :subject;
@@ -1334,7 +1357,7 @@ DELETE FROM chunks WHERE tenant = :tenant AND subject = :subject;
 DELETE FROM feed WHERE tenant = :tenant AND subject = :subject;
 
 -- name: erase_runs
-DELETE FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject;
+DELETE FROM runs INDEXED BY runs_of_session WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject;
 
 -- name: erase_messages
 DELETE FROM messages WHERE tenant = :tenant AND session_id = :session_id;
@@ -1534,7 +1557,8 @@ SELECT * FROM runs
 -- name: export_explanations
 SELECT * FROM explanations
  WHERE tenant = :tenant AND session_id = :session_id
-   AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+   AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
    AND run_id > :after ORDER BY run_id LIMIT :limit;
 
 -- name: export_feed
@@ -1547,12 +1571,14 @@ SELECT * FROM outputs
 
 -- name: export_approvals
 SELECT * FROM approvals
- WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+ WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
    AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: export_deliveries
 SELECT * FROM outbox
- WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
+ WHERE tenant = :tenant AND run_id IN (SELECT id FROM runs INDEXED BY runs_of_session
+                                           WHERE tenant = :tenant AND session_id = :session_id AND subject = :subject)
    AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: export_checkpoints
