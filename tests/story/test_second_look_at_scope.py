@@ -3,9 +3,10 @@
 import pytest
 
 from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
-from turnkeeper import Turnkeeper
-from turnkeeper.errors import LayerNotActive, PolicyRelaxation
+from turnkeeper import AgentTurn, Turnkeeper
+from turnkeeper.errors import LayerNotActive, PolicyRelaxation, RunEnded
 from turnkeeper.keeping.scoping import Pin
+from turnkeeper.model.definition import AgentTraits
 from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.session import Session
 
@@ -63,3 +64,34 @@ async def test_nothing_goes_on_where_nothing_may_begin(keeper: Turnkeeper) -> No
         await keeper.create_session(from_session_id=session.id, principal=ADA)
     with pytest.raises(LayerNotActive):
         await keeper.fork_session(session.id, principal=ADA)
+
+
+async def test_another_agent_that_answers_is_held_to_its_own_definition(keeper: Turnkeeper) -> None:
+    async def speak(turn: AgentTurn) -> str:
+        called = await turn.call("crm.write", line="x")
+        inherited = turn.context.inherited
+        return f"{called.status} {called.code} {inherited.policy} {inherited.limits}"
+
+    @keeper.tool("crm.write")
+    async def write(line: str) -> str:
+        """Writes it down."""
+        return line
+
+    for name in ("lax", "strict", "boxed"):
+        keeper.agent(name)(speak)
+    traits = AgentTraits(allowed_tools=("crm.read",), policy=PolicyTemplate.REGULATED, limits={"max_steps": 5})
+    await keeper.definitions.put_agent("strict", traits, principal=ADA)
+    await keeper.definitions.put_agent("boxed", AgentTraits(needs_isolation=True), principal=ADA)
+    session = await a_session(keeper, agent="lax")
+
+    own = await keeper.chat("Hello", session_id=session.id, principal=ADA)
+    other = await keeper.chat("Hello", session_id=session.id, agent="strict", principal=ADA)
+    with pytest.raises(RunEnded) as refused:
+        await keeper.chat("Hello", session_id=session.id, agent="boxed", principal=ADA)
+    await closed(keeper, session)
+    went_on = await keeper.create_session(agent="strict", from_session_id=session.id, principal=ADA)
+    later = await keeper.chat("Hello", session_id=went_on.id, principal=ADA)
+
+    assert own.text == "ok None standard {}"
+    assert other.text == later.text == "denied tool_not_permitted regulated {'max_steps': 5.0}"
+    assert refused.value.code == "isolation_unavailable"

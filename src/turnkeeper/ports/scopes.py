@@ -5,6 +5,7 @@ from typing import Protocol
 
 from turnkeeper.model.ids import PointerId, SessionId, TenantId
 from turnkeeper.model.mount import Mount
+from turnkeeper.model.run import Run
 from turnkeeper.model.scope import Context, SessionScope
 from turnkeeper.model.session import Session
 
@@ -12,6 +13,9 @@ from turnkeeper.model.session import Session
 class Scopes(Protocol):
     async def of(self, session: Session) -> SessionScope:
         """What the session may reach at this moment: what layers exclude, and what was deleted, is gone at once."""
+
+    async def of_run(self, session: Session, run: Run) -> SessionScope:
+        """The same for a run in it, also by the definition of the agent that answers where that is another one."""
 
     async def context(self, session: Session) -> Context:
         """What it inherited when it began or was rebased; read once, for it never changes."""

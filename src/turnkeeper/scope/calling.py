@@ -184,7 +184,7 @@ class CalledTools:
         session = self._of.session
         if self._of.run.custody is Custody.ENGINE:
             session = await self._desk.sessions.get(session.tenant, session.id)
-        scope = await self._desk.scopes.of(session)
+        scope = await self._desk.scopes.of_run(session, self._of.run)
         return replace(scope, is_suspended=True) if session.status.is_terminal else scope
 
     async def _asked(self, answer: Allowed | Gated, deed: Deed, decided: Ask | None) -> Refused | None:

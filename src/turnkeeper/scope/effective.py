@@ -13,8 +13,9 @@ from turnkeeper.model.layer import Layer, LayerStatus
 from turnkeeper.model.mount import MountKind, MountRef
 from turnkeeper.model.pointer import Pointer
 from turnkeeper.model.purpose import IN_PROCESS, Purpose
+from turnkeeper.model.run import Run
 from turnkeeper.model.scope import NOTHING_INHERITED, Context, Level, SessionScope
-from turnkeeper.model.session import Session
+from turnkeeper.model.session import Custody, Session
 from turnkeeper.ports.artifacts import ArtifactStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.contexts import ContextStore
@@ -30,6 +31,7 @@ from turnkeeper.scope.inheritance import (
     canonical,
     effective_of,
     excluded_by,
+    narrowed,
     resolve,
     views,
 )
@@ -86,6 +88,13 @@ class LiveScopes:
             is_suspended=any(layer.status is LayerStatus.SUSPENDED for layer in layers),
             backend=purpose.backend,
         )
+
+    async def of_run(self, session: Session, run: Run) -> SessionScope:
+        scope = await self.of(session)
+        if run.agent == session.agent and run.custody is Custody.ENGINE:
+            return scope
+        definition = await self.directory.agent(run.tenant, run.agent)
+        return scope if definition is None else replace(scope, context=narrowed(scope.context, definition))
 
     async def context(self, session: Session) -> Context:
         if session.context_sha256 is None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from math import inf
 
 from turnkeeper.errors import ModelNotAllowed, PolicyRelaxation
 from turnkeeper.model.definition import AgentDefinition, AgentTraits
@@ -91,6 +92,31 @@ def resolve(
         retrieval=_retrieval(layers, given),
         needs_isolation=_needs_isolation(layers, traits, given),
         chain=chain,
+        provenance=given,
+    )
+
+
+def narrowed(context: Context, agent: AgentDefinition) -> Context:
+    """For a run that another agent answers than that of its session: what this one may not do it does not do either."""
+    traits, given = agent.traits, dict(context.provenance)
+    policy = strictest(context.policy, traits.policy)
+    if policy is not context.policy:
+        given["policy"] = Level.AGENT
+    tools = context.allowed_tools
+    if traits.allowed_tools is not None:
+        given[f"allowed_tools.{len(tools)}"] = Level.AGENT
+        tools = (*tools, tuple(sorted(set(traits.allowed_tools))))
+    less = {name: float(most) for name, most in traits.limits.items() if most < context.limits.get(name, inf)}
+    given |= {f"limits.{name}": Level.AGENT for name in less}
+    if traits.needs_isolation and not context.needs_isolation:
+        given["needs_isolation"] = Level.AGENT
+    return replace(
+        context,
+        policy=policy,
+        allowed_tools=tools,
+        limits={**context.limits, **less},
+        needs_isolation=context.needs_isolation or traits.needs_isolation,
+        chain=(*context.chain, agent.link),
         provenance=given,
     )
 

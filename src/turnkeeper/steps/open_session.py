@@ -28,7 +28,7 @@ class OpenSession:
 
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         conversation = await self.custodians[draft.run.custody].open(draft.run)
-        scope = await self.scopes.of(conversation.session)
+        scope = await self.scopes.of_run(conversation.session, draft.run)
         if scope.is_suspended:
             raise TenantSuspended
         if conversation.session.context_sha256 is not None:
