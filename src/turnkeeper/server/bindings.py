@@ -28,7 +28,7 @@ from turnkeeper.server.wire_channels import (
 
 router = APIRouter(prefix="/bindings", tags=["channels"], route_class=GuardedRoute)
 
-Cursor = Annotated[str | None, Query(max_length=320, description="`next` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=320, pattern=r"^[^\x00]*$", description="`next` of the page before.")]
 
 
 @router.post(

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -78,7 +79,7 @@ def render_errors(app: FastAPI, keeper: Turnkeeper) -> None:
         return await tell(request, invalid(error.errors()))
 
     async def tell_http(request: Request, error: HTTPException) -> Response:
-        return await tell(request, _of_http(error), error.headers)
+        return await tell(request, _of_http(error, request), _with_methods(error, request))
 
     app.add_exception_handler(TurnkeeperError, tell)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, tell_invalid)  # type: ignore[arg-type]
@@ -115,13 +116,28 @@ def _counted(count: int, noun: str) -> str:
     return f"one {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _of_http(error: HTTPException) -> TurnkeeperError:
+def _of_http(error: HTTPException, request: Request) -> TurnkeeperError:
     """What the framework itself refuses."""
     if error.status_code == HTTPStatus.NOT_FOUND:
         return RouteNotFound()
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return MethodNotAllowed((error.headers or {}).get("Allow", ""))
+        return MethodNotAllowed(_methods_at(request))
     return MalformedRequest("The request cannot be read.")
+
+
+def _with_methods(error: HTTPException, request: Request) -> Mapping[str, str] | None:
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return error.headers
+    return {**(error.headers or {}), "Allow": _methods_at(request)}
+
+
+def _methods_at(request: Request) -> str:
+    """What all routes of this address take together; the framework knows the first of them alone."""
+    found: set[str] = set()
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), request.url.path):
+            found |= {method.upper() for method in operations}
+    return ", ".join(sorted(found))
 
 
 def _body_hash(request: Request) -> str | None:

@@ -93,7 +93,7 @@ class FileUpload:
 
     def _write(self, data: bytes) -> None:
         if self._file is None:
-            self._incoming.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_folder(self._folder, self._incoming.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._file = open(os.open(self._incoming, flags, ONLY_OURS), "wb")  # noqa: SIM115
         self._hash.update(data)
@@ -112,7 +112,7 @@ class FileUpload:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_folder(self._folder, path.parent)
         self._incoming.rename(path)
         self._incoming = path
         for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
@@ -181,3 +181,9 @@ async def _in_thread(work: Callable[[], T]) -> T:
             f"The folder with content cannot be used: {error.strerror or error}.",
             advice="Check the setting artifact_files, its rights and the space there.",
         ) from error
+
+
+def _make_folder(root: Path, folder: Path) -> None:
+    """With all that lie between the root and it, each for our own user alone."""
+    for each in (root, *reversed([parent for parent in folder.parents if root in parent.parents]), folder):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)

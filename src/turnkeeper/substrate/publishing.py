@@ -1,5 +1,6 @@
 """Making a publication out of paths and content."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -113,7 +114,9 @@ def _fault(no: int, field: str, message: str) -> Mapping[str, Any]:
 
 
 def _is_small_json(value: Mapping[str, Any]) -> bool:
+    """Also that it can be written down at all: half of a surrogate pair cannot."""
     try:
+        json.dumps(value, ensure_ascii=False).encode()
         return len(canonical_json(value)) <= MOST_METADATA_BYTES
     except (TypeError, ValueError, RecursionError):
         return False

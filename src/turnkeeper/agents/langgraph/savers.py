@@ -5,6 +5,7 @@ PostgreSQL: tables of the saver in a schema of their own, over a small pool.
 """
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -63,6 +64,8 @@ class SqliteGraphSaver:
 
     @classmethod
     async def open(cls, path: Path, *, synchronous: str) -> "SqliteGraphSaver":
+        # Made before SQLite would make it: what graphs remember is nobody else's business either.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = await aiosqlite.connect(path, timeout=BUSY_SECONDS)
         try:
             await _in_wal(connection)
