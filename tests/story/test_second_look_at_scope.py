@@ -4,9 +4,11 @@ import pytest
 
 from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
 from turnkeeper import AgentTurn, Turnkeeper
-from turnkeeper.errors import LayerNotActive, PolicyRelaxation, RunEnded
+from turnkeeper.errors import LayerNotActive, NotAllowed, PolicyRelaxation, RunEnded
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.definition import AgentTraits
+from turnkeeper.model.ids import UserId
+from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.session import Session
 
@@ -95,3 +97,17 @@ async def test_another_agent_that_answers_is_held_to_its_own_definition(keeper: 
     assert own.text == "ok None standard {}"
     assert other.text == later.text == "denied tool_not_permitted regulated {'max_steps': 5.0}"
     assert refused.value.code == "isolation_unavailable"
+
+
+async def test_nobody_is_lowered_who_is_an_owner_by_a_token_alone(keeper: Turnkeeper) -> None:
+    admin = Principal(tenant=ADA.tenant, user=UserId("dan"), role=Role.ADMIN)
+
+    for principal, role in ((admin, "member"), (ADA, "member")):
+        with pytest.raises(NotAllowed):
+            await keeper.users.create("ada", role=role, principal=principal)
+    with pytest.raises(NotAllowed):
+        await keeper.users.create("dan", role="admin", principal=admin)
+
+    assert (await keeper.users.create("ada", role="owner", principal=ADA)).role is Role.OWNER
+    await keeper.users.create("eve", principal=ADA)
+    assert (await keeper.users.change("eve", role="viewer", principal=admin)).role is Role.VIEWER

@@ -211,7 +211,8 @@ class Layers:
 
 
 class Users:
-    """The users of a tenant: its owner and admins manage them, and nobody raises anyone above their own role."""
+    """The users of a tenant: its owners make them, owners and admins change them, and nobody gives or takes a role
+    above their own."""
 
     def __init__(self, store: UserStore, directory: Directory, clock: Clock, *, audit: AuditOf) -> None:
         self._store, self._directory, self._clock, self._audit = store, directory, clock, audit
@@ -228,12 +229,11 @@ class Users:
     ) -> User:
         """`tenant` is for an operator, who may give a tenant its first owner. Raises UserExists or NotAllowed."""
         of = self._tenant(tenant, principal)
-        self._check_manages(principal)
+        self._check_may_create(principal, id, Role(role))
         if not is_id(id):
             raise EnvelopeInvalid.at("/id", "must be 1 to 128 letters, digits or any of _ . : @ -")
         if name is not None:
             check_name(name)
-        self._check_rank(principal, Role(role))
         now = self._clock.now()
         user = User(
             tenant=of,
@@ -307,6 +307,15 @@ class Users:
     def _check_manages(self, principal: Principal) -> None:
         if not principal.sees_whole_tenant and not principal.is_operator:
             raise NotAllowed("Only owner and admin of a tenant manage its users. Ask one of them.")
+
+    def _check_may_create(self, principal: Principal, id: str, role: Role) -> None:
+        """What is said here counts more than what a token says, and who holds a token as owner is not known here."""
+        if principal.is_operator:
+            return
+        if principal.role is not Role.OWNER:
+            raise NotAllowed("Only an owner of a tenant says first which role a user has. Ask one of them.")
+        if id in (principal.user, principal.holder) and role is not principal.role:
+            raise NotAllowed(f"Nobody takes their own role away. Say {principal.role}, or ask another owner.")
 
     def _check_rank(self, principal: Principal, role: Role) -> None:
         if role.rank > principal.role.rank and not principal.is_operator:
