@@ -256,7 +256,6 @@ class Turnkeeper:
             clock=self._clock,
             threads=self._all_threads,
             session_of=self.session,
-            audit=self._audit_of_command,
         )
         self.erasure = Erasing(
             store=store,

@@ -165,7 +165,12 @@ async def test_the_archive_of_a_fork_holds_what_it_shares_and_that_of_a_user_hol
     await keeper.users.create("ben", role="member", name="Ben")
     await keeper.artifacts.keep(b"kept by Ben", principal=ben)
     others = await keeper.artifacts.keep(b"not of Ben", principal=as_user("eve"))
-    await keeper.chat("two", session_id=fork.id, metadata={"look": others.id}, principal=ben)
+    await keeper.packs.push(HELPDESK)
+    named = {"artifact_id": others.id, "media_type": "text/plain", "sha256": others.sha256, "uri": "elsewhere:1"}
+    await keeper.chat("two", session_id=fork.id, principal=ben)
+    attaching = an_envelope(agent__agent_id="echo", attachments=[named], user__user_id="ben")
+    granted = replace(ben, grants=frozenset({"orders.read", "orders.return"}))
+    await keeper.reply_to(await keeper.invoke(attaching, principal=granted))
 
     archive = await read(keeper.export_user("ben", principal=ben))
 
@@ -177,6 +182,7 @@ async def test_the_archive_of_a_fork_holds_what_it_shares_and_that_of_a_user_hol
     assert [archive.read(path) for path in archive.namelist() if "artifacts/" in path] == [b"kept by Ben"]
     with pytest.raises(UserNotFound):
         await read(keeper.export_user("ben", principal=as_user("eve")))
+    assert (await read(keeper.export_user("ben", principal=as_user("ben", Role.VIEWER)))).testzip() is None
 
 
 async def test_what_was_erased_is_nowhere(archivist: Turnkeeper, address: str, tmp_path: Path) -> None:
@@ -225,7 +231,7 @@ async def test_a_run_that_goes_on_while_its_session_is_erased_brings_nothing_bac
             turn.remember(a_note("late"))
             return "too late"
 
-        session = await keeper.create_session(agent="stubborn")
+        session = await keeper.create_session(agent="stubborn", request_id="begin")
         ticket = await keeper.submit("begin", session_id=session.id)
         queued = await keeper.submit("next", session_id=session.id)
         await asyncio.to_thread(began.wait)
@@ -238,6 +244,7 @@ async def test_a_run_that_goes_on_while_its_session_is_erased_brings_nothing_bac
             await keeper.run(ticket.run.id)
 
         assert await rows_about(keeper, address, session.id) == {"leases", "audit", "receipts"}
+        assert await rows_about(keeper, address, ticket.run.id) == {"audit"}
         with pytest.raises(SessionNotFound):
             await keeper.chat("again", session_id=session.id, on_missing="error")
 

@@ -70,6 +70,13 @@ def test_what_a_file_does_not_say_of_a_forgeable_channel_stays_as_it_is() -> Non
     assert policy.ceilings(ACME, "sms").budget == {"tool_calls": 2}
 
 
+def test_how_long_a_class_is_kept_once_it_is_over_is_said_by_the_file_alone() -> None:
+    policy = read("[bands.RESTRICTED]\nkeep_seconds = 60\n")
+
+    kept = {each: band.keep_seconds for each, band in policy.bands.items() if band.keep_seconds is not None}
+    assert kept == {Classification.RESTRICTED: 60}
+
+
 def test_an_empty_file_is_the_safe_policy() -> None:
     assert read("") == Policy(rate=RATE, bands=dict(Policy().bands), channels=dict(Policy().channels))
 
@@ -88,6 +95,7 @@ def test_an_empty_file_is_the_safe_policy() -> None:
         ("[channels.sms]\nrate = 1", "^channels.sms.rate is unknown"),
         ("[bands.SECRET]\nidle_seconds = 1", "bands.SECRET is no class"),
         ("[bands.PUBLIC]\nidle_seconds = 0", "bands.PUBLIC is counted in whole seconds"),
+        ("[bands.PUBLIC]\nkeep_seconds = -1", "bands.PUBLIC is counted in whole seconds"),
         ("channels = 3", "^channels is a table"),
         ("[tenants.acme]\nchannels = 5", "^tenants.acme.channels is a table"),
         ("[tenants.acme.channels.sms]\nsafety_mode = 1", "^tenants.acme.channels.sms.safety_mode is one of"),

@@ -7,7 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from turnkeeper.errors import NotAllowed, ReceiptNotFound, ScopeDenied, SessionNotFound, StoreUnavailable, UserNotFound
+from turnkeeper.errors import (
+    AgentMemoryUnavailable,
+    NotAllowed,
+    ReceiptNotFound,
+    ScopeDenied,
+    SessionNotFound,
+    StoreUnavailable,
+    UserNotFound,
+)
 from turnkeeper.keeping.exporting import check_is_known, names_in
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.blob import Blob
@@ -20,7 +28,7 @@ from turnkeeper.model.session import Session
 from turnkeeper.model.thread import ThreadName
 from turnkeeper.model.tool import Denial
 from turnkeeper.ports.clock import Clock
-from turnkeeper.ports.erasure import Doomed, Named, Place, Terms
+from turnkeeper.ports.erasure import Doomed, Named, OverSession, Place, Terms
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.threads import Threads
 from turnkeeper.scope.directory import Directory
@@ -94,15 +102,25 @@ class Erasing:
             and session.closed_at + timedelta(seconds=keep[session.classification]) <= now
         ]
         for each in past:
-            session = await self.store.sessions.get(each.tenant, each.id)
+            try:
+                erased += await self._erase_past(each)
+            except StoreUnavailable:
+                raise
+            except Exception as error:
+                # One that cannot be erased does not keep the others.
+                log.error("session not erased", extra={"session_id": each.id, "kind": type(error).__name__})
+        return erased
+
+    async def _erase_past(self, over: OverSession) -> bool:
+        try:
+            session = await self.store.sessions.get(over.tenant, over.id)
             doomed = Doomed(tenant=session.tenant, owner=session.owner, places=[(session.id, Subject(session.id))])
             facts = {"session_id": session.id, "reason": ErasureReason.RETENTION.value}
-            audit = AuditFacts(tenant=each.tenant, at=now, verb="erase", outcome="erased", facts=facts)
-            # Another node may have been first.
-            with suppress(SessionNotFound):
-                await self._erase(doomed, ErasureReason.RETENTION, BY_THE_HOUSE, audit)
-                erased += 1
-        return erased
+            audit = AuditFacts(tenant=over.tenant, at=self.clock.now(), verb="erase", outcome="erased", facts=facts)
+            await self._erase(doomed, ErasureReason.RETENTION, BY_THE_HOUSE, audit)
+        except SessionNotFound:
+            return False  # Another node was first.
+        return True
 
     async def finish(self) -> int:
         """Clear away what lies outside of the database and was left by a process that died; says how many threads."""
@@ -189,7 +207,7 @@ class Erasing:
                 ):
                     await threads.forget_thread(thread)
             await self._scrub(threads)
-        except StoreUnavailable:
+        except (StoreUnavailable, AgentMemoryUnavailable):
             # The rows are gone; what is left outside is found by `finish`, and by whoever collects files.
             log.warning("erasure to be finished later", extra={"sessions": len(doomed.places)})
 

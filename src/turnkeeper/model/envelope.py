@@ -60,8 +60,6 @@ class Command(StrEnum):
     FORK = "fork"
     SAVE_LAYOUT = "save_layout"
     ERASE = "erase"
-    EXPORT = "export"
-    ARCHIVE = "archive"
     CREATE_LAYER = "create_layer"
     CHANGE_LAYER = "change_layer"
     CREATE_USER = "create_user"

@@ -44,7 +44,10 @@ async def export_session(session_id: str, request: Request, keeper: Keeper, call
 
 
 @of_session.delete(
-    "", name="erase_session", response_model=ReceiptOut, responses=problems(SessionNotFound, NotAllowed, ScopeDenied)
+    "",
+    name="erase_session",
+    response_model=ReceiptOut,
+    responses=problems(SessionNotFound, NotAllowed, ScopeDenied, AgentMemoryUnavailable),
 )
 async def erase_session(session_id: str, request: Request, keeper: Keeper, caller: Caller) -> ReceiptOut:
     """Stop what runs in a session and erase it everywhere. There is no way back; the receipt says what went."""
@@ -72,7 +75,7 @@ async def export_user(user_id: str, request: Request, keeper: Keeper, caller: Ca
     "",
     name="erase_user",
     response_model=ReceiptOut,
-    responses=problems(UserNotFound, NotAllowed, ScopeDenied, LastOwner),
+    responses=problems(UserNotFound, NotAllowed, ScopeDenied, LastOwner, AgentMemoryUnavailable),
 )
 async def erase_user(user_id: str, request: Request, keeper: Keeper, caller: Caller) -> ReceiptOut:
     """Erase a user of one's tenant with all its sessions: for the user itself, and for owner and admin."""

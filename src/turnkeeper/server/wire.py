@@ -364,6 +364,8 @@ class SessionOut(Outbound):
     fork_turn: int | None
     history_erased: bool
     pruned_at: datetime | None
+    archived_at: datetime | None
+    archive: str | None
     counts: CountsOut | None = Field(default=None, exclude_if=lambda counts: counts is None)
 
     @classmethod
@@ -391,6 +393,8 @@ class SessionOut(Outbound):
             history_erased=session.fork is not None and session.fork.is_erased,
             fork_turn=session.fork.turn if session.fork else None,
             pruned_at=session.pruned_at,
+            archived_at=session.archived_at,
+            archive=session.archive,
             counts=counts,
             id=session.id,
             status=session.status.value,

@@ -27,6 +27,7 @@ OF_RUNS = ("checkpoints", "effects", "approvals", "outbox", "explanations", "req
 
 OF_SESSION = ("messages", "turns", "epochs", "units", "outputs", "layouts", "current_sessions")
 RENAMED = (
+    "runs",
     "approvals",
     "pack_overrides",
     "knowledge_bases",
