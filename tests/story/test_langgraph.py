@@ -34,7 +34,7 @@ async def test_nyqst_70_the_thread_is_there_after_the_first_turn_and_the_same_af
         threads.append(head and head["thread"])
 
     assert session.agent_head is None
-    assert threads == [f"{session.tenant}:{session.id}:1"] * 10
+    assert threads == [f"{session.tenant}:{session.id}:1:talker"] * 10
 
 
 async def test_nyqst_71_two_first_turns_at_once_on_two_nodes_agree_on_one_thread(
@@ -49,7 +49,7 @@ async def test_nyqst_71_two_first_turns_at_once_on_two_nodes_agree_on_one_thread
     )
 
     assert sorted(reply.text.split(":")[0] for reply in replies) == ["1", "2"]
-    assert await threads_of(keeper, session.id) == [f"{session.tenant}:{session.id}:1"]
+    assert await threads_of(keeper, session.id) == [f"{session.tenant}:{session.id}:1:talker"]
 
 
 async def threads_of(keeper: Turnkeeper, session_id: str) -> list[str]:
@@ -120,7 +120,7 @@ async def test_a_reset_begins_a_new_thread(keeper: Turnkeeper) -> None:
     head = (await keeper.session(first.session_id)).agent_head
     assert after.text.strip() == "1: Who am I?"
     assert head is not None
-    assert head["thread"].endswith(":2")
+    assert head["thread"].endswith(":2:talker")
 
 
 async def test_tokens_are_shown_as_they_come_and_tool_calls_each_by_its_id(keeper: Turnkeeper) -> None:

@@ -17,7 +17,7 @@ from langgraph.types import interrupt
 from tests.story.graphs import SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.agents.langgraph.memory import GraphMemory
-from turnkeeper.model.ids import SessionId, Subject, TenantId
+from turnkeeper.model.ids import AgentId, SessionId, Subject, TenantId, UserId
 from turnkeeper.model.session import SessionStatus
 from turnkeeper.model.thread import ThreadHead, ThreadName
 from turnkeeper.testing.clock import SteppedClock
@@ -255,6 +255,31 @@ def test_a_graph_without_its_extra_is_refused_when_it_is_added(tmp_path: Path, m
     assert caught.value.code == "extra_missing"
 
 
+async def test_a_graph_has_no_part_in_what_another_one_remembers_of_the_same_session(keeper: Turnkeeper) -> None:
+    class WithSecret(MessagesState):
+        secret: str
+
+    async def hide(state: WithSecret) -> dict[str, Any]:
+        return {"messages": [AIMessage("hidden")], "secret": f"{state.get('secret', '')}!"}
+
+    async def seek(state: WithSecret) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"{state.get('secret')} in {len(state['messages'])}")]}
+
+    keeper.add_graph("hider", StateGraph(WithSecret).add_node("hide", hide).add_edge(START, "hide"))
+    keeper.add_graph("seeker", StateGraph(WithSecret).add_node("seek", seek).add_edge(START, "seek"))
+    first = await keeper.chat("one", agent="hider")
+
+    second = await keeper.chat("two", session_id=first.session_id, agent="seeker")
+    again = await keeper.chat("three", session_id=first.session_id, agent="seeker")
+    await keeper.chat("four", session_id=first.session_id, agent="hider")
+
+    assert (second.text, again.text) == ("None in 3", "None in 5")
+    session = await keeper.session(first.session_id)
+    assert await keeper._factory.memory().threads_of(session.tenant, session.id) == [
+        f"{session.tenant}:{session.id}:1:{agent}" for agent in ("hider", "seeker")
+    ]
+
+
 # --- when it goes
 
 
@@ -374,7 +399,7 @@ async def test_a_fork_of_a_graphs_session_goes_on_from_the_checkpoint_of_its_tur
     assert reply.text.strip() == "2: hello"
     assert texts(model.seen[-1]) == ["hello", "1: hello", "another two"]
     assert await places(keeper, parent.session_id) == before
-    assert (await head_of(keeper, fork.id))["thread"] == f"{fork.tenant}:{fork.id}:1"
+    assert (await head_of(keeper, fork.id))["thread"] == f"{fork.tenant}:{fork.id}:1:talker"
 
 
 async def test_a_fork_whose_parent_was_pruned_hears_the_messages_again(settings: Settings) -> None:
@@ -394,8 +419,8 @@ async def test_a_fork_whose_parent_was_pruned_hears_the_messages_again(settings:
 
 
 async def test_the_names_of_threads_tell_tenants_and_sessions_apart() -> None:
-    one = ThreadName(tenant=TenantId("a:b"), session_id=SessionId("c"), epoch=1)
-    other = ThreadName(tenant=TenantId("a"), session_id=SessionId("b:c"), epoch=1)
+    one = ThreadName(tenant=TenantId("a:b"), session_id=SessionId("c"), epoch=1, agent=AgentId("d:e"))
+    other = ThreadName(tenant=TenantId("a"), session_id=SessionId("b:c"), epoch=1, agent=AgentId("d"), user=UserId("e"))
 
     assert str(one) != str(other)
     assert (ThreadName.of(str(one)), ThreadName.of(str(other))) == (one, other)

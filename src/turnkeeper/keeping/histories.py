@@ -176,7 +176,11 @@ class Histories:
             head = ThreadHead.of(session.agent_head)
             told: dict[str, Any] = {"thread": thread, "context_sha256": session.context_sha256}
             if head is not None:
-                told |= {"last_checkpoint": head.checkpoint, **(await threads.summary(head)).told}
+                told |= {
+                    "thread": head.thread,
+                    "last_checkpoint": head.checkpoint,
+                    **(await threads.summary(head)).told,
+                }
             if await self.histories.mark_pruned(session.tenant, session.id, told, at=self.clock.now()):
                 self.wakes.tell(session.tenant, Subject(session.id))
         await threads.forget_thread(thread)
@@ -195,7 +199,7 @@ class Histories:
             return then.agent_head
         if (threads := self.threads(is_needed=True)) is None:
             return None
-        name = ThreadName(tenant=TenantId(parent.tenant), session_id=new_id, epoch=then.epoch.number)
+        name = ThreadName(tenant=TenantId(parent.tenant), session_id=new_id, epoch=then.epoch.number, agent=head.agent)
         try:
             return (await threads.copy(head, name)).told
         except AgentMemoryLost:

@@ -4,22 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 
 LANGGRAPH = "langgraph"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadName:
-    """One thread for each epoch of a session. Where a client keeps the session, it belongs to its user as well."""
+    """One thread for each epoch of a session and each graph that is asked in it.
+
+    Where a client keeps the session, it belongs to its user as well.
+    """
 
     tenant: TenantId
     session_id: SessionId
     epoch: int
+    agent: AgentId
     user: UserId | None = None
 
     def __str__(self) -> str:
-        name = f"{threads_prefix(self.tenant, self.session_id)}{self.epoch}"
+        name = f"{threads_prefix(self.tenant, self.session_id)}{self.epoch}:{_part(self.agent)}"
         return name if self.user is None else f"{name}:{_part(self.user)}"
 
     @classmethod
@@ -27,13 +31,15 @@ class ThreadName:
         """None for a thread that is none of ours."""
         tenant, _, rest = thread.partition(":")
         session_id, _, rest = rest.partition(":")
-        epoch, _, user = rest.partition(":")
-        if not (tenant and session_id and epoch.isdecimal()):
+        epoch, _, rest = rest.partition(":")
+        agent, _, user = rest.partition(":")
+        if not (tenant and session_id and epoch.isdecimal() and agent):
             return None
         return cls(
             tenant=TenantId(_whole(tenant)),
             session_id=SessionId(_whole(session_id)),
             epoch=int(epoch),
+            agent=AgentId(_whole(agent)),
             user=UserId(_whole(user)) if user else None,
         )
 
@@ -47,10 +53,12 @@ def threads_prefix(tenant: TenantId, session_id: SessionId) -> str:
 class ThreadHead:
     """The checkpoint of the whole graph, and by name those of parts that remember something for themselves.
 
-    It knows all turns up to `heard`, and turn number `turn`. Of a run that waits, `interrupts` are what it asks, by
-    their ids, and `asked` is how many questions of the run came before them.
+    It is of one agent: another graph in the same session does not begin from it. It knows all turns up to `heard`,
+    and turn number `turn`. Of a run that waits, `interrupts` are what it asks, by their ids, and `asked` is how many
+    questions of the run came before them.
     """
 
+    agent: AgentId
     thread: str
     checkpoint: str
     turn: int
@@ -64,6 +72,7 @@ class ThreadHead:
         """As the session keeps it; what says nothing is left out."""
         said = {
             "kind": LANGGRAPH,
+            "agent": self.agent,
             "thread": self.thread,
             "checkpoint": self.checkpoint,
             "turn": self.turn,
@@ -80,6 +89,7 @@ class ThreadHead:
         if told is None or told.get("kind") != LANGGRAPH:
             return None
         return cls(
+            agent=AgentId(str(told.get("agent", ""))),
             thread=str(told["thread"]),
             checkpoint=str(told["checkpoint"]),
             turn=int(told["turn"]),

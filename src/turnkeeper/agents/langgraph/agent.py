@@ -67,8 +67,8 @@ class GraphAgent:
         self._takes_context = SESSION_CONTEXT in channels
 
     async def answer(self, turn: AgentTurn) -> AsyncGenerator[str | Verdict, None]:
-        thread = _thread_of(turn)
-        start = _own(ThreadHead.of(turn.head if turn.position is None else turn.position), thread)
+        thread = self._thread_of(turn)
+        start = self._own(ThreadHead.of(turn.head if turn.position is None else turn.position), thread)
         given = self._input(turn, start) if turn.position is None or start is None else self._resume(turn, start)
         # A graph that goes on from where it waited is given no input, so what it is told of its session is put there.
         told = {SESSION_CONTEXT: session_context(turn.context)} if self._takes_context else {}
@@ -95,12 +95,40 @@ class GraphAgent:
         waits = bool(state.next)
         places = await self._memory.put_away(desk, thread, start, waits=waits)
         if waits:
-            raise _asking(state, places, run, thread, start)
+            raise _asking(self.id, state, places, run, thread, start)
         if not has_spoken and (text := self._text(state.values, desk, thread, start)):
             yield text
         heard_up_to = turn.number if turn.position is None or start is None else start.heard
-        head = ThreadHead(thread=thread, checkpoint=places.pop(""), turn=turn.number, heard=heard_up_to, parts=places)
+        head = ThreadHead(
+            agent=self.id,
+            thread=thread,
+            checkpoint=places.pop(""),
+            turn=turn.number,
+            heard=heard_up_to,
+            parts=places,
+        )
         turn.move_head(head.told)
+
+    def _thread_of(self, turn: AgentTurn) -> str:
+        context = turn.context
+        # Where a client keeps the session, its id is the client's choice: the thread is its user's own.
+        user = context.user if context.custody is Custody.CLIENT else None
+        return str(
+            ThreadName(
+                tenant=context.tenant, session_id=context.session_id, epoch=context.epoch, agent=self.id, user=user
+            )
+        )
+
+    def _own(self, head: ThreadHead | None, thread: str) -> ThreadHead | None:
+        """That of another graph is none: this one hears the newest messages instead.
+
+        What a client carries is not believed: a head in another thread is that of somebody else.
+        """
+        if head is None or head.agent != self.id:
+            return None
+        if head.thread != thread:
+            raise AgentMemoryLost
+        return head
 
     def _on(
         self, desk: InMemorySaver, run: GraphRun, thread: str
@@ -150,21 +178,6 @@ class GraphAgent:
         return json.dumps(told, default=str, ensure_ascii=False) if told else ""
 
 
-def _thread_of(turn: AgentTurn) -> str:
-    context = turn.context
-    # Where a client keeps the session, its id is the client's choice: the thread is its user's own.
-    user = context.user if context.custody is Custody.CLIENT else None
-    name = ThreadName(tenant=context.tenant, session_id=context.session_id, epoch=context.epoch, user=user)
-    return str(name)
-
-
-def _own(head: ThreadHead | None, thread: str) -> ThreadHead | None:
-    """What a client carries is not believed: a head in another thread is that of somebody else."""
-    if head is not None and head.thread != thread:
-        raise AgentMemoryLost
-    return head
-
-
 def _unheard(turn: AgentTurn, head: ThreadHead | None) -> list[AnyMessage]:
     """What was said in this session and is not in the graph's memory, then what the user says now.
 
@@ -191,7 +204,12 @@ def _messages_at(desk: InMemorySaver, thread: str, start: ThreadHead | None) -> 
 
 
 def _asking(
-    state: StateSnapshot, places: dict[str, str], run: GraphRun, thread: str, start: ThreadHead | None
+    agent: AgentId,
+    state: StateSnapshot,
+    places: dict[str, str],
+    run: GraphRun,
+    thread: str,
+    start: ThreadHead | None,
 ) -> Suspended:
     """A graph that stopped becomes a run that waits, with everything that it asks at once.
 
@@ -200,6 +218,7 @@ def _asking(
     turn, questions = run.turn, [each for each in state.interrupts if not _is_approval(each)]
     heard = turn.number - 1 if turn.position is None or start is None else start.heard
     position = ThreadHead(
+        agent=agent,
         thread=thread,
         checkpoint=places.pop(""),
         turn=turn.number,

@@ -147,7 +147,12 @@ class GraphMemory:
                 if not await _carry(kept, kept, head.thread, str(to), ns, checkpoint_id):
                     raise AgentMemoryLost
         return ThreadHead(
-            thread=str(to), checkpoint=head.checkpoint, turn=head.turn, heard=head.heard, parts=head.parts
+            agent=head.agent,
+            thread=str(to),
+            checkpoint=head.checkpoint,
+            turn=head.turn,
+            heard=head.heard,
+            parts=head.parts,
         )
 
     async def close(self) -> None:
