@@ -402,6 +402,25 @@ async def test_a_fork_of_a_graphs_session_goes_on_from_the_checkpoint_of_its_tur
     assert (await head_of(keeper, fork.id))["thread"] == f"{fork.tenant}:{fork.id}:1:talker"
 
 
+async def test_the_memory_of_a_fork_that_is_just_being_made_is_not_pruned(settings: Settings) -> None:
+    clock = SteppedClock(datetime.now(UTC))
+    async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
+        keeper.add_graph("talker", talker()[0])
+        parent = await keeper.chat("hello", agent="talker")
+        memory, head = keeper._factory.memory(), ThreadHead.of(await head_of(keeper, parent.session_id))
+        clock.step(3600)
+        tenant, fork = TenantId("default"), SessionId(clock.new_id("sess"))
+        assert head is not None
+        await memory.copy(head, ThreadName(tenant=tenant, session_id=fork, epoch=1, agent=head.agent))
+
+        await keeper.prune_threads()
+        copied = await memory.threads_of(tenant, fork)
+        clock.step(3600)
+        await keeper.prune_threads()
+
+        assert (len(copied), await memory.threads_of(tenant, fork)) == (1, [])
+
+
 async def test_a_fork_whose_parent_was_pruned_hears_the_messages_again(settings: Settings) -> None:
     clock = SteppedClock(datetime.now(UTC))
     async with Turnkeeper.open(settings=settings, clock=clock) as keeper:

@@ -10,7 +10,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.band import Lifetime
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
-from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
+from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId, id_made_at
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Finish
@@ -155,7 +155,9 @@ class Histories:
         try:
             session = await self.sessions.get(name.tenant, name.session_id)
         except SessionNotFound:
-            await threads.prune(thread, keep=(), before=unnamed)
+            # A fork copies old checkpoints; how young the copy is, the id of its session tells.
+            if name.session_id < id_made_at("sess", unnamed):
+                await threads.prune(thread, keep=(), before=unnamed)
             return False
         if session.closed_at is not None:
             return session.closed_at <= over and await self._prune_closed(threads, thread, session)

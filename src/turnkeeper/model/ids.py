@@ -1,6 +1,7 @@
 """Names for the things of a conversation, so that mixing up two of them is a type error."""
 
 from base64 import b32encode
+from datetime import datetime
 from typing import NewType
 
 TenantId = NewType("TenantId", str)
@@ -33,6 +34,11 @@ Subject = NewType("Subject", str)
 HOUSE = TenantId("-")
 
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+
+
+def id_made_at(prefix: str, moment: datetime) -> str:
+    """The least id that may have been made at this moment."""
+    return sortable_id(prefix, int(moment.timestamp() * 1000), 0)
 
 
 def sortable_id(prefix: str, milliseconds: int, randomness: int) -> str:
