@@ -1303,6 +1303,8 @@ def _agent_policy(
 ) -> AgentPolicy:
     if not is_id(name):
         raise ValueError(f"an agent needs a simple name, not {name!r}")
+    if isinstance(tools, str):
+        raise ValueError(f"the tools of an agent are a list of patterns, such as [{tools!r}], and not one text")
     return AgentPolicy(
         double_text=DoubleText(double_text),
         allows=frozenset(DoubleText(way) for way in allows),

@@ -1,13 +1,18 @@
 """What a session may reach, where somebody looked for a way around it."""
 
+import asyncio
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
 from turnkeeper import AgentTurn, Turnkeeper
-from turnkeeper.errors import LayerNotActive, NotAllowed, PolicyRelaxation, RunEnded
+from turnkeeper.errors import EnvelopeInvalid, LayerNotActive, NotAllowed, PolicyRelaxation, RunEnded
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.definition import AgentTraits
 from turnkeeper.model.ids import UserId
+from turnkeeper.model.layer import DefaultMount, LayerTerms
 from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.session import Session
@@ -111,3 +116,57 @@ async def test_nobody_is_lowered_who_is_an_owner_by_a_token_alone(keeper: Turnke
     assert (await keeper.users.create("ada", role="owner", principal=ADA)).role is Role.OWNER
     await keeper.users.create("eve", principal=ADA)
     assert (await keeper.users.change("eve", role="viewer", principal=admin)).role is Role.VIEWER
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"policy": "zz"},
+        {"allowed_tools": "crm.*"},
+        {"blocked_tools": "crm.*"},
+        {"limits": {"max_steps": "many"}},
+        {"limits": {"max_steps": float("inf")}},
+        {"limits": {"timeout_seconds": 1e15}},
+        {"idle_for_seconds": 1e15},
+        {"retrieval": {"k": object()}},
+        {"mounts": ({"kind": "zz", "id": "kb_1"},)},
+    ],
+)
+async def test_terms_that_could_not_be_read_back_are_refused(keeper: Turnkeeper, terms: dict[str, Any]) -> None:
+    project = await a_project(keeper)
+
+    with pytest.raises(EnvelopeInvalid):
+        await keeper.projects.create("Pier", terms=LayerTerms(**terms), principal=ADA)
+    with pytest.raises(EnvelopeInvalid):
+        await keeper.projects.change(project, terms=LayerTerms(**terms), principal=ADA)
+
+
+async def test_terms_in_plain_python_are_kept_as_what_they_mean(keeper: Turnkeeper) -> None:
+    pier = await a_base(keeper, "pier")
+    plain: dict[str, Any] = {"mounts": [{"kind": "knowledge_base", "id": pier.id}], "policy": "regulated"}
+
+    made = await keeper.projects.create("Pier", terms=LayerTerms(**plain), principal=ADA)
+
+    assert made == await keeper.projects.get(made.id, principal=ADA)
+    assert made.terms.mounts == (DefaultMount(kind=KB, id=pier.id),)
+    with pytest.raises(EnvelopeInvalid):
+        await keeper.definitions.put_agent("echo", AgentTraits(allowed_tools="crm.*"), principal=ADA)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="list of patterns"):
+        keeper.agent("careless", tools="crm.*")
+
+
+async def test_of_several_who_change_a_layer_at_once_all_are_heard(
+    keeper: Turnkeeper, other_keeper: Turnkeeper
+) -> None:
+    project = await a_project(keeper)
+
+    await asyncio.gather(
+        keeper.projects.change(project, terms=lambda terms: replace(terms, prompt="Be brief."), principal=ADA),
+        other_keeper.projects.change(project, terms=lambda terms: replace(terms, model_profile="deep"), principal=ADA),
+        keeper.tenants.change("acme", terms=lambda terms: replace(terms, prompt="Be kind."), principal=ADA),
+        other_keeper.tenants.change("acme", terms=lambda terms: replace(terms, model_profile="deep"), principal=ADA),
+    )
+
+    for layer in (await keeper.projects.get(project, principal=ADA), await keeper.tenants.get("acme", principal=ADA)):
+        assert layer.revision in (2, 3)
+        assert (bool(layer.terms.prompt), layer.terms.model_profile) == (True, "deep")

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from turnkeeper.errors import DefinitionNotFound, EnvelopeInvalid, NotAllowed
-from turnkeeper.keeping.layers import AuditOf, check_limits
+from turnkeeper.keeping.layers import AuditOf, check_limits, well_typed
 from turnkeeper.model.definition import AgentDefinition, AgentTraits, ModelProfile, ModelTraits
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import AgentId
@@ -12,7 +12,7 @@ from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.scope.directory import Directory
-from turnkeeper.steps.receive import is_id, json_size
+from turnkeeper.steps.receive import is_id
 
 MOST_DEFINITIONS = 1_000
 
@@ -70,6 +70,7 @@ class Definitions:
     ) -> AgentDefinition:
         """From the next session on, and with a rebase. Raises RevisionMoved, NotAllowed or EnvelopeInvalid."""
         self._check(id, principal)
+        traits = well_typed(traits, AgentTraits)
         check_limits(traits.limits)
         now = self._clock.now()
         definition = AgentDefinition(
@@ -117,8 +118,7 @@ class Definitions:
     ) -> ModelProfile:
         """Its models and params hold from the next run on. Raises RevisionMoved, NotAllowed or EnvelopeInvalid."""
         self._check(id, principal)
-        if json_size(dict(traits.params)) is None:
-            raise EnvelopeInvalid.at("/params", "must be a JSON object")
+        traits = well_typed(traits, ModelTraits)
         now = self._clock.now()
         profile = ModelProfile(
             tenant=principal.tenant,

@@ -3,8 +3,21 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
-from turnkeeper.errors import EnvelopeInvalid, LayerNotActive, LayerNotFound, MountNotFound, NotAllowed, UserNotFound
+import msgspec
+
+from turnkeeper.errors import (
+    EnvelopeInvalid,
+    LayerExists,
+    LayerNotActive,
+    LayerNotFound,
+    MountNotFound,
+    NotAllowed,
+    RevisionMoved,
+    UserNotFound,
+)
+from turnkeeper.keeping.continuing import checked_idle
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.budget import Resource
 from turnkeeper.model.envelope import Command
@@ -20,15 +33,21 @@ from turnkeeper.ports.layers import LayerStore
 from turnkeeper.ports.users import UserStore
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
+from turnkeeper.steps.materialize import TIMEOUT_SECONDS
 from turnkeeper.steps.receive import is_id, json_size
 
 MOST_NAME_CHARS = 200
 MOST_PROMPT_CHARS = 20_000
 MOST_LIST = 500
-LIMITS = frozenset({"max_steps", "timeout_seconds", *(name.value for name in Resource if name is not Resource.STEPS)})
+MOST_NUMBER = 10**15
+MOST_TRIES = 8
+LONGEST_RUN_SECONDS = 365 * 86_400
+LIMITS = frozenset({"max_steps", TIMEOUT_SECONDS, *(name.value for name in Resource if name is not Resource.STEPS)})
 """What a limit may be called: those of the budget of a run, its steps and its seconds."""
 
 AuditOf = Callable[..., AuditFacts]
+D = TypeVar("D")
+_PLACE = re.compile(r"`\$\.(\w+)")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _PREFIX = {Level.PROJECT: "proj", Level.OBJECTIVE: "obj"}
 
@@ -61,7 +80,7 @@ class Layers:
     ) -> Layer:
         """A tenant is made by an operator and needs an id. Raises LayerExists, NotAllowed or EnvelopeInvalid."""
         self._check_may_create(principal)
-        id = self._new_id(id)
+        id, terms = self._new_id(id), well_typed(terms, LayerTerms)
         tenant = TenantId(id) if self._level is Level.TENANT else principal.tenant
         await self._check(name, terms, tenant)
         if self._level is Level.OBJECTIVE:
@@ -123,13 +142,46 @@ class Layers:
         *,
         name: str | None = None,
         status: LayerStatus | str | None = None,
-        terms: LayerTerms | None = None,
+        terms: LayerTerms | Callable[[LayerTerms], LayerTerms] | None = None,
         expected_revision: int | None = None,
         principal: Principal = LOCAL,
         trace_id: str | None = None,
     ) -> Layer:
-        """What sessions inherited stays; what is excluded is gone at once. Raises LayerNotFound or RevisionMoved."""
+        """What sessions inherited stays; what is excluded is gone at once. Raises LayerNotFound or RevisionMoved.
+
+        `terms` may be made out of those that there are. Then of several who change a layer at once all are heard.
+        """
+        asked: dict[str, Any] = {
+            "name": name,
+            "status": status,
+            "terms": terms,
+            "principal": principal,
+            "trace_id": trace_id,
+        }
+        for _ in range(MOST_TRIES):
+            try:
+                return await self._change(id, expected_revision=expected_revision, **asked)
+            except (RevisionMoved, LayerExists):
+                if expected_revision is not None:
+                    raise
+        return await self._change(id, expected_revision=expected_revision, **asked)
+
+    # --- inside
+
+    async def _change(
+        self,
+        id: str,
+        *,
+        name: str | None,
+        status: LayerStatus | str | None,
+        terms: LayerTerms | Callable[[LayerTerms], LayerTerms] | None,
+        expected_revision: int | None,
+        principal: Principal,
+        trace_id: str | None,
+    ) -> Layer:
         before = await self.get(id, principal=principal)
+        terms = terms(before.terms) if callable(terms) else terms
+        terms = None if terms is None else well_typed(terms, LayerTerms)
         self._check_may_change(principal, before, status, terms)
         changed = replace(
             before,
@@ -148,8 +200,6 @@ class Layers:
             changed = await self._store.change(changed, audit, expected_revision=expected)
         self._directory.forget(changed.tenant)
         return changed
-
-    # --- inside
 
     def _unsaid(self, principal: Principal) -> Layer:
         now = self._clock.now()
@@ -340,20 +390,35 @@ def check_terms(terms: LayerTerms, level: Level) -> None:
     if level is not Level.TENANT and (terms.quotas or terms.allowed_models is not None):
         raise EnvelopeInvalid.at("/quotas", "only a tenant has quotas and allowed_models")
     unknown = set(terms.quotas) - set(Quota)
-    if unknown or any(isinstance(most, bool) or most < 0 for most in terms.quotas.values()):
+    if unknown or not all(0 <= most <= MOST_NUMBER for most in terms.quotas.values()):
         raise EnvelopeInvalid.at("/quotas", f"must be whole numbers by the names {', '.join(Quota)}")
     check_limits(terms.limits)
     if terms.prompt is not None and (len(terms.prompt) > MOST_PROMPT_CHARS or not is_plain_text(terms.prompt)):
         raise EnvelopeInvalid.at("/prompt", f"must be text of at most {MOST_PROMPT_CHARS} characters")
-    if json_size(dict(terms.retrieval or {})) is None:
-        raise EnvelopeInvalid.at("/retrieval", "must be a JSON object")
-    if terms.idle_for_seconds is not None and terms.idle_for_seconds < 1:
-        raise EnvelopeInvalid.at("/idle_for_seconds", "must be a whole number of seconds, at least 1")
+    if terms.idle_for_seconds is not None:
+        checked_idle(terms.idle_for_seconds)
 
 
 def check_limits(limits: Mapping[str, float]) -> None:
-    if set(limits) - LIMITS or any(isinstance(most, bool) or most < 0 for most in limits.values()):
+    if set(limits) - LIMITS or not all(0 <= most <= MOST_NUMBER for most in limits.values()):
         raise EnvelopeInvalid.at("/limits", f"must be numbers by the names {', '.join(sorted(LIMITS))}")
+    if limits.get(TIMEOUT_SECONDS, 0) > LONGEST_RUN_SECONDS:
+        raise EnvelopeInvalid.at(
+            f"/limits/{TIMEOUT_SECONDS}", f"must be at most {LONGEST_RUN_SECONDS}, which is a year"
+        )
+
+
+def well_typed(given: D, kind: type[D]) -> D:
+    """As it is read back once it is kept. Raises EnvelopeInvalid for what has other types, or is no JSON."""
+    try:
+        plain = msgspec.to_builtins(given)
+        kept = msgspec.convert(plain, kind)
+    except (msgspec.ValidationError, TypeError, ValueError, RecursionError) as error:
+        where = _PLACE.search(str(error))
+        raise EnvelopeInvalid.at(f"/{where[1]}" if where else "", f"must have the right type: {error}") from None
+    if json_size(plain) is None:
+        raise EnvelopeInvalid.at("", "must be JSON: numbers are finite, and text is Unicode")
+    return kept
 
 
 def check_ref(ref: MountRef) -> None:

@@ -294,15 +294,12 @@ async def _changed(
     caller: Principal,
     if_match: str | None,
 ) -> LayerOut:
-    expected = version_of(if_match)
-    before = await layers.get(layer_id, principal=caller)
     layer = await layers.change(
         layer_id,
         name=body.name,
         status=body.status,
-        terms=None if body.terms is None else body.terms.applied_to(before.terms),
-        # What was left out is as it was read a moment ago, so nobody may have changed it since.
-        expected_revision=before.revision if expected is None else expected,
+        terms=None if body.terms is None else body.terms.applied_to,
+        expected_revision=version_of(if_match),
         principal=caller,
         trace_id=exchange_of(request).trace_id,
     )
