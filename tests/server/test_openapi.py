@@ -1,5 +1,7 @@
 """The OpenAPI document tells the truth."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +9,6 @@ import pytest
 from tests.server.conftest import House
 from tests.server.process import Api
 from turnkeeper.keeping.envelopes import check_envelope
-
 
 LAYERS = ("tenants", "projects", "objectives")
 
@@ -210,3 +211,22 @@ def references_in(part: Any) -> list[str]:
     if isinstance(part, list):
         return [found for value in part for found in references_in(value)]
     return []
+
+
+def test_the_manual_lists_every_route(document: dict[str, Any]) -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/http.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+
+    missing = [
+        f"{method.upper()} {path}"
+        for path, operations in document["paths"].items()
+        for method in operations
+        if not any(_tells_of(row, method.upper(), path) for row in rows)
+    ]
+
+    assert missing == []
+
+
+def _tells_of(row: str, method: str, path: str) -> bool:
+    named = re.sub(r"{\w+}", r"{\\w+}", path.removeprefix("/api/v1"))
+    return method in row and re.search(rf"{named}(?![\w/{{-])", row) is not None

@@ -1,14 +1,111 @@
 """The commands about sessions, and their flags."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
 
-sessions = App(name="sessions", help="Look at sessions, go on from an earlier turn of one, export and erase them.")
+sessions = App(name="sessions", help="Begin, look at, change, fork, export and erase sessions.")
 
 SessionRef = Annotated[str, Parameter(help="The id of the session.")]
+Module = Annotated[
+    Literal["research", "analysis", "document", "modelling", "knowledge", "insight"] | None,
+    Parameter(name="--module", help="Where in the application one works.", show_default=False),
+]
+Project = Annotated[
+    str | None, Parameter(name="--project", help="The project that it inherits from.", show_default=False)
+]
+Mounts = Annotated[list[str], Parameter(help="KIND:ID, with pointer, knowledge_base or artifact as the kind.")]
+
+
+@sessions.command(name="list")
+def list_sessions(
+    *,
+    status: Annotated[
+        Literal["active", "paused", "closed", "expired"] | None,
+        Parameter(name="--status", help="Only those in this status.", show_default=False),
+    ] = None,
+    module: Module = None,
+    project: Project = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """List sessions, newest first: one's own, or all of the tenant for its owner and admins."""
+    from turnkeeper.cli.sessions import list_sessions
+
+    return list_sessions(status, module, project, url, token)
+
+
+@sessions.command
+def create(
+    *,
+    agent: Annotated[str | None, Parameter(name="--agent", help="Who answers.", show_default=False)] = None,
+    module: Module = None,
+    project: Project = None,
+    objective: Annotated[
+        str | None, Parameter(name="--objective", help="What it is for, in words.", show_default=False)
+    ] = None,
+    policy: Annotated[
+        Literal["exploratory", "standard", "regulated", "audit_critical"] | None,
+        Parameter(name="--policy", help="How much care its actions need.", show_default=False),
+    ] = None,
+    title: Annotated[str | None, Parameter(name="--title", help="What to call it.", show_default=False)] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Begin a session without a message in it, and print its id."""
+    from turnkeeper.cli.sessions import create_session
+
+    wanted = {
+        "agent": agent,
+        "module": module,
+        "project_id": project,
+        "objective": objective,
+        "policy": policy,
+        "title": title,
+    }
+    return create_session(wanted, url, token)
+
+
+@sessions.command
+def pause(session: SessionRef, /, *, url: Server = None, token: Token = None) -> int:
+    """Lay a session aside; the next message resumes it."""
+    from turnkeeper.cli.sessions import change_status
+
+    return change_status(session, "pause", url, token)
+
+
+@sessions.command
+def resume(session: SessionRef, /, *, url: Server = None, token: Token = None) -> int:
+    """Take up a paused session again."""
+    from turnkeeper.cli.sessions import change_status
+
+    return change_status(session, "resume", url, token)
+
+
+@sessions.command
+def close(session: SessionRef, /, *, url: Server = None, token: Token = None) -> int:
+    """Take no more messages, and cancel what is under way. It stays readable."""
+    from turnkeeper.cli.sessions import change_status
+
+    return change_status(session, "close", url, token)
+
+
+@sessions.command
+def pin(session: SessionRef, mounts: Mounts, /, *, url: Server = None, token: Token = None) -> int:
+    """Mount something for this session."""
+    from turnkeeper.cli.sessions import change_mounts
+
+    return change_mounts(session, "pin", mounts, url, token)
+
+
+@sessions.command
+def unpin(session: SessionRef, mounts: Mounts, /, *, url: Server = None, token: Token = None) -> int:
+    """Do without something, whether it was pinned or inherited."""
+    from turnkeeper.cli.sessions import change_mounts
+
+    return change_mounts(session, "unpin", mounts, url, token)
 
 
 @sessions.command
