@@ -87,7 +87,7 @@ class Deed:
 
     @property
     def question(self) -> str:
-        return f"May {self.what} be done? The action is {self.action}."
+        return f"May I do this: {self.what} ({self.action})?"
 
 
 class CalledTools:
@@ -157,7 +157,7 @@ class CalledTools:
         deed = Deed(
             key=key,
             action=tool.spec.action,
-            what=f"the call of {name}",
+            what=f"call {name}",
             arguments=arguments,
             resources=resources,
             risk=tool.spec.safety_mode,
@@ -321,7 +321,8 @@ class CalledTools:
             deed = Deed(
                 key=key,
                 action=action,
-                what=" and ".join(f"this to {each.kind.value} {each.id}" for each in resources) or "this",
+                what=" and ".join(f"{action.rpartition('.')[2]} {each.kind.value} {each.id}" for each in resources)
+                or action,
                 arguments=about or {},
                 resources=resources,
                 risk=SafetyMode.LOCAL_WRITE if action in MOVES else SafetyMode.READ_ONLY,
