@@ -145,11 +145,11 @@ async def test_the_places_that_a_waiting_run_may_go_on_from_are_named(store: Sto
     session = await talked(store, 1)
     await waiting(store, session)
 
-    named = await store.histories.heads(session.tenant, session.id)
+    named = await store.histories.heads(session.tenant, session.id, newest=20)
 
     assert (named.heads, named.is_busy) == ([], False)
     await held(store, "busy", session)
-    assert (await store.histories.heads(session.tenant, session.id)).is_busy
+    assert (await store.histories.heads(session.tenant, session.id, newest=20)).is_busy
 
 
 async def test_that_a_memory_was_dropped_is_told_once_and_only_of_what_is_over(store: Store) -> None:

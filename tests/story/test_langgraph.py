@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -16,8 +17,10 @@ from langgraph.types import interrupt
 from tests.story.graphs import ScriptedModel, SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.agents.langgraph.listening import Voices
+from turnkeeper.keeping import histories
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.run import RunStatus
+from turnkeeper.testing.clock import SteppedClock
 
 
 async def test_nyqst_70_the_thread_is_there_after_the_first_turn_and_the_same_after_the_tenth(
@@ -269,7 +272,9 @@ async def test_a_graph_that_is_set_to_stop_before_a_node_waits_there(keeper: Tur
     assert done.text.strip() == "1: hello"
 
 
-async def test_a_state_that_is_kept_as_changes_is_whole_in_the_next_turn(settings: Settings) -> None:
+async def test_a_state_that_is_kept_as_changes_is_whole_in_the_next_turn(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def joined(state: list[str], writes: Any) -> list[str]:
         return [*state, *(each for write in writes for each in write)]
 
@@ -280,15 +285,18 @@ async def test_a_state_that_is_kept_as_changes_is_whole_in_the_next_turn(setting
         built = StateGraph(Lines).add_node("one", lambda state: {"lines": ["-"]})
         return built.add_edge(START, "one")
 
-    said = []
+    said, clock = [], SteppedClock(datetime.now(UTC))
+    monkeypatch.setattr(histories, "HEADS_KEPT", 1)
     session_id = None
     for word in ("a", "b", "c"):
-        async with Turnkeeper.open(settings=settings) as keeper:
+        async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
             takes, gives = (lambda turn: {"lines": [turn.text]}), (lambda state: "".join(state["lines"]))
             keeper.add_graph("lines", graph(), takes=takes, gives=gives)
             reply = await keeper.chat(word, agent="lines", session_id=session_id)
             session_id = reply.session_id
             said.append(reply.text)
+            clock.step(3600)
+            await keeper.prune_threads()
 
     assert said == ["a-", "a-b-", "a-b-c-"]
 
@@ -348,3 +356,20 @@ async def test_words_are_shown_while_the_model_still_speaks(keeper: Turnkeeper) 
             go.set()
 
     assert (await keeper.reply_to(ticket)).text == "one two"
+
+
+async def test_nyqst_58_the_nodes_of_a_graph_count_as_steps(keeper: Turnkeeper) -> None:
+    def again(state: MessagesState) -> Command[str]:
+        return Command(goto="again", update={"messages": [AIMessage("and again ")]})
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("again", again, destinations=("again",))
+    builder.add_edge(START, "again")
+    keeper.add_graph("endless", builder, recursion_limit=50)
+    await keeper.definitions.put_agent("endless", AgentTraits(limits={"max_steps": 5}))
+    session = await keeper.create_session(agent="endless")
+
+    with pytest.raises(TurnkeeperError) as refused:
+        await keeper.chat("Go", session_id=session.id)
+
+    assert refused.value.code == "limit_exceeded"

@@ -17,6 +17,7 @@ from langgraph.types import interrupt
 from tests.story.graphs import SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.agents.langgraph.memory import GraphMemory
+from turnkeeper.keeping.histories import HEADS_KEPT
 from turnkeeper.model.ids import AgentId, SessionId, Subject, TenantId, UserId
 from turnkeeper.model.session import SessionStatus
 from turnkeeper.model.thread import ThreadHead, ThreadName
@@ -359,6 +360,27 @@ async def test_what_no_commit_ever_named_is_pruned_and_what_waits_is_not(setting
         assert set(await places(keeper, first.session_id)) == named
         done = await keeper.chat("agreed", session_id=first.session_id, answers=asked.run_id)
         assert done.text.strip() == "Done: agreed: Rome"
+
+
+async def test_of_a_long_session_the_newest_places_are_kept_and_a_fork_further_back_hears_the_messages(
+    settings: Settings,
+) -> None:
+    clock = SteppedClock(datetime.now(UTC))
+    async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
+        graph, model = talker()
+        keeper.add_graph("talker", graph)
+        first = await keeper.chat("1", agent="talker")
+        for turn in range(2, HEADS_KEPT + 3):
+            await keeper.chat(f"{turn}", session_id=first.session_id)
+        clock.step(3600)
+
+        await keeper.prune_threads()
+        near, far = [await keeper.fork_session(first.session_id, at_turn=turn) for turn in (3, 2)]
+
+        assert len(await places(keeper, first.session_id)) == HEADS_KEPT
+        assert (near.agent_head is None, far.agent_head is None) == (False, True)
+        await keeper.chat("go on", session_id=far.id)
+        assert texts(model.seen[-1]) == ["1", "1: 1", "2", "2: 1", "go on"]
 
 
 async def test_what_a_fenced_off_run_put_away_is_out_of_reach_before_it_is_pruned(keeper: Turnkeeper) -> None:

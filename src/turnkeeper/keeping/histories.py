@@ -30,6 +30,9 @@ THREADS_AT_ONCE = 100
 # As long as a run may take from putting its end away to its commit, and a fork from its copy to its session.
 UNNAMED_SECONDS = 60.0
 
+# Each holds the whole state of its graph, so that keeping all would grow with the square of the session.
+HEADS_KEPT = 20
+
 
 class SessionOf(Protocol):
     def __call__(self, session_id: str, *, principal: Principal = LOCAL) -> Awaitable[Session]: ...
@@ -129,9 +132,9 @@ class Histories:
         return await self.sessions.create(session, audit, continued=turn, request=request, most=most)
 
     async def prune_threads(self) -> int:
-        """Drop what agents remember of sessions that are over, of epochs that are, and of runs that were not kept.
+        """Drop what agents remember of sessions and epochs that are over, of turns long ago, and of what was not kept.
 
-        Says how many threads are gone. What is paused is never touched.
+        Says how many threads are gone. What a paused session goes on from is never touched.
         """
         threads = self.threads()
         if threads is None:
@@ -166,7 +169,7 @@ class Histories:
                 return False
             await threads.forget_thread(thread)
             return True
-        named = await self.histories.heads(session.tenant, session.id)
+        named = await self.histories.heads(session.tenant, session.id, newest=HEADS_KEPT)
         if not named.is_busy:
             keep = [head.places for head in map(ThreadHead.of, named.heads) if head is not None]
             await threads.prune(thread, keep=keep, before=unnamed)

@@ -22,8 +22,8 @@ class HistoryStore(Protocol):
     async def as_of(self, session: Session, turn: int, *, window: int, most_units: int) -> StateAt:
         """The session after this turn: what it held then, less what was forgotten since. Raises TurnNotFound."""
 
-    async def heads(self, tenant: TenantId, session_id: SessionId) -> NamedHeads:
-        """Those of its turns, of every epoch, and those of its runs that wait."""
+    async def heads(self, tenant: TenantId, session_id: SessionId, *, newest: int) -> NamedHeads:
+        """Those of the newest turns that have one, of every epoch, and those of its runs that wait."""
 
     async def mark_pruned(
         self, tenant: TenantId, session_id: SessionId, told: Mapping[str, Any], *, at: datetime

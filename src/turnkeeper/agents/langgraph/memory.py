@@ -137,6 +137,8 @@ class GraphMemory:
             saver = await self._opened()
             lost = [place for place in await saver.places(thread) if place not in kept and _made_at(place[1]) < before]
             if lost:
+                needed = await _ancestors(saver.checkpoints, thread, kept)
+                lost = [place for place in lost if place not in needed]
                 await saver.drop(thread, lost)
         return len(lost)
 
@@ -223,6 +225,24 @@ async def _carry(
         above = own if needs_ancestors else parent
         await _put(target, each, to, ns, above, instead)
     return True
+
+
+async def _ancestors(
+    source: BaseCheckpointSaver[Any], thread: str, places: Collection[tuple[str, str]]
+) -> set[tuple[str, str]]:
+    """What these checkpoints cannot be read without: all before one that holds only what is new since them."""
+    needed: set[tuple[str, str]] = set()
+    for ns, checkpoint_id in places:
+        found = await source.aget_tuple(_config(thread, ns, checkpoint_id))
+        if found is None or _DELTAS not in found.metadata:
+            continue
+        while found is not None and (before := found.parent_config) is not None:
+            place = (ns, before["configurable"]["checkpoint_id"])
+            if place in needed:
+                break
+            needed.add(place)
+            found = await source.aget_tuple(before)
+    return needed
 
 
 async def _put(

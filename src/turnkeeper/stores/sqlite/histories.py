@@ -48,11 +48,11 @@ class SqliteHistories:
         units = self._database.read(sql.units_as_of, place | row.units_params(turn, most_units))
         return state_at(owner, turn, row, epoch, messages, units)
 
-    async def heads(self, tenant: TenantId, session_id: SessionId) -> NamedHeads:
+    async def heads(self, tenant: TenantId, session_id: SessionId, *, newest: int) -> NamedHeads:
         place = {"tenant": tenant, "session_id": session_id}
         # The lease first: what a run names after this, it began after this.
         lease = self._database.read(sql.read_lease, {"tenant": tenant, "subject": session_id})
-        heads = self._database.read(sql.heads_of_session, place)
+        heads = self._database.read(sql.heads_of_session, place | {"limit": newest})
         return named_heads(lease, heads, self._database.read(sql.open_checkpoints_of_session, place))
 
     async def mark_pruned(

@@ -104,7 +104,8 @@ SELECT u.data FROM units u
  ORDER BY u.no DESC LIMIT :limit;
 
 -- name: heads_of_session
-SELECT agent_head FROM turns WHERE tenant = :tenant AND session_id = :session_id AND agent_head IS NOT NULL;
+SELECT agent_head FROM turns WHERE tenant = :tenant AND session_id = :session_id AND agent_head IS NOT NULL
+ ORDER BY number DESC LIMIT :limit;
 
 -- name: open_checkpoints_of_session
 SELECT c.data FROM runs r INDEXED BY runs_of_session
