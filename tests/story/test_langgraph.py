@@ -11,13 +11,14 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
 from langgraph.channels.delta import DeltaChannel
-from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 
 from tests.story.graphs import ScriptedModel, SessionState, talker, texts, traveller
 from turnkeeper import Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.agents.langgraph.listening import Voices
 from turnkeeper.keeping import histories
+from turnkeeper.model.definition import AgentTraits
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.run import RunStatus
 from turnkeeper.testing.clock import SteppedClock

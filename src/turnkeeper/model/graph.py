@@ -14,6 +14,7 @@ class NodeType(StrEnum):
     POLICY = "policy"
     PLANNER = "planner"
     PLUGIN = "plugin"
+    TOOL = "tool"
     BRANCH = "branch"
     RESULT = "result"
     FAILURE = "failure"

@@ -119,7 +119,7 @@ class CalledTools:
     async def _called(self, turn: AgentTurn, name: str, arguments: Mapping[str, Any], call_id: str) -> ToolResult:
         key = f"{name[:64]}#{call_id[:64]}:{_hash(arguments)[:16]}"
         node = f"tool:{call_id}"
-        turn.notes.begin(node, NodeType.PLUGIN, name, input=arguments)
+        turn.notes.begin(node, NodeType.TOOL, name, input=arguments)
         try:
             result = await self._through_the_gate(turn, name, arguments, call_id, key)
         except Suspended:

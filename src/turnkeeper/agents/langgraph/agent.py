@@ -13,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph, StateGraph
 from langgraph.types import Command, Interrupt, StateSnapshot
 
 from turnkeeper.agents.langgraph.context import SESSION_CONTEXT, session_context
-from turnkeeper.agents.langgraph.listening import ToolStarted, listen
+from turnkeeper.agents.langgraph.listening import NodeEnded, ToolStarted, listen
 from turnkeeper.agents.langgraph.memory import GraphMemory
 from turnkeeper.agents.langgraph.tools import APPROVAL, THE_RUN, GraphRun
 from turnkeeper.errors import AgentMemoryLost
@@ -83,6 +83,8 @@ class GraphAgent:
                     if self._gives is None:
                         has_spoken = True
                         yield piece
+                elif isinstance(piece, NodeEnded):
+                    turn.budget.step()
                 elif isinstance(piece, ToolStarted):
                     turn.notes.begin(piece.call_id, NodeType.STEP, piece.tool)
                     said = {"key": piece.call_id, "tool": piece.tool, "status": "started"}

@@ -31,7 +31,14 @@ class ToolFinished:
     status: str
 
 
-Heard = str | ToolStarted | ToolFinished
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEnded:
+    """A node of the graph has done its part."""
+
+    node: str
+
+
+Heard = str | ToolStarted | ToolFinished | NodeEnded
 
 
 class ToolListener(BaseCallbackHandler):
@@ -122,10 +129,15 @@ async def listen(
 
     async def run() -> None:
         try:
-            async for _, piece in graph.astream(
-                given, {**config, "callbacks": callbacks}, stream_mode="messages", subgraphs=True, **how
+            modes = ["messages", "updates"]
+            async for _, mode, piece in graph.astream(
+                given, {**config, "callbacks": callbacks}, stream_mode=modes, subgraphs=True, **how
             ):
-                heard.put_nowait(piece)
+                if mode == "messages":
+                    heard.put_nowait(piece)
+                    continue
+                for node in piece:
+                    heard.put_nowait(NodeEnded(node=node))
         finally:
             # Behind whatever a thread has still to say.
             asyncio.get_running_loop().call_soon(heard.put_nowait, _END)
@@ -133,7 +145,7 @@ async def listen(
     running, voices = asyncio.create_task(run(), name="turnkeeper-graph"), Voices(speaks)
     try:
         while (piece := await heard.get()) is not _END:
-            if isinstance(piece, ToolStarted | ToolFinished):
+            if isinstance(piece, ToolStarted | ToolFinished | NodeEnded):
                 yield piece
             elif text := voices.say(*piece):
                 yield text
