@@ -144,36 +144,48 @@ class _Erasing:
                 self._kept_manifests += 1
                 continue
             await self._delete("manifest_entries", "erase_manifest_entries", place)
-        newest = {"tenant": tenant, "after": substrate.run_before(named.since)}
-        sent = list(substrate.texts_of(await self._tx.run(sql.inputs_since, newest), "input"))
         for id in sorted(named.ids):
             if found := await self._tx.one(sql.get_artifact, {"tenant": tenant, "id": id}):
                 hashes.add(found["sha256"])
-        return [blob for sha256 in sorted(hashes) if (blob := await self._erase_blob(sha256, sent))]
+        # Claimed first and looked at after: whoever referred to it meanwhile has committed by then.
+        claimed = [blob for sha256 in sorted(hashes) if (blob := await self._claim(sha256))]
+        said = await self._said_since() if claimed else []
+        return [blob for blob in claimed if await self._erase_blob(blob, said)]
 
-    async def _erase_blob(self, sha256: str, sent: Sequence[str]) -> Blob | None:
-        place = {"tenant": self._doomed.tenant, "hash": sha256, "before": rows.ANY_AGE}
-        found = await self._tx.one(sql.get_blob, place)
-        if found is None:
+    async def _claim(self, sha256: str) -> Blob | None:
+        found = await self._tx.one(sql.get_blob, {"tenant": self._doomed.tenant, "hash": sha256})
+        if found is None or not await self._tx.one(sql.claim_blob, blobs.place_of(blobs.blob_of(found))):
             return None
-        blob = blobs.blob_of(found)
-        await self._tx.run(sql.claim_blob, blobs.place_of(blob))
+        return blobs.blob_of(found)
+
+    async def _said_since(self) -> Sequence[str]:
+        """What may name content since it was looked for, and what is pinned or mounted right now."""
+        tenant, since = self._doomed.tenant, self._named.since
+        newest = {"tenant": tenant, "after": substrate.run_before(since), "since": substrate.contexts_from(since)}
+        said = list(substrate.texts_of(await self._tx.run(sql.inputs_since, newest), "input"))
+        said += substrate.texts_of(await self._tx.run(sql.content_pinned, newest), "mounts")
+        said += substrate.texts_of(await self._tx.run(sql.layers_that_mention, newest), "data")
+        said += substrate.texts_of(await self._tx.run(sql.contexts_since, newest), "data")
+        return said
+
+    async def _erase_blob(self, blob: Blob, said: Sequence[str]) -> bool:
+        place = blobs.place_of(blob) | {"before": rows.ANY_AGE}
         names = await self._tx.run(sql.artifacts_of_content, place)
-        used = self._is_used(sha256, sent) or not await self._tx.one(sql.is_loose, place)
-        doomed = [row for row in names if row["id"] in self._named.ids and not self._is_used(row["id"], sent)]
+        used = self._is_used(blob.sha256, said) or not await self._tx.one(sql.is_loose, place)
+        doomed = [row for row in names if row["id"] in self._named.ids and not self._is_used(row["id"], said)]
         if not used:
             for row in doomed:
                 await self._delete("artifacts", "erase_artifacts", {"tenant": blob.tenant, "id": row["id"]})
         if used or len(doomed) < len(names):
             self._kept_blobs += 1
-            return None
+            return False
         await self._tx.run(sql.remove_blob, blobs.place_of(blob))
         await self._tx.run(sql.drop_pieces, blobs.place_of(blob))
         self._gone["blobs"] = self._gone.get("blobs", 0) + 1
-        return blob
+        return True
 
-    def _is_used(self, name: str, sent: Sequence[str]) -> bool:
-        return name in self._named.elsewhere or any(name in text for text in sent)
+    def _is_used(self, name: str, said: Sequence[str]) -> bool:
+        return name in self._named.elsewhere or any(name in text for text in said)
 
     async def erase_user(self, user: UserId) -> None:
         params = {"tenant": self._doomed.tenant, "user": user, "pseudonym": self._doomed.pseudonym}

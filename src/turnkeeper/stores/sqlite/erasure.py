@@ -140,36 +140,48 @@ class _Erasing:
                 self._kept_manifests += 1
                 continue
             self._delete("manifest_entries", "erase_manifest_entries", place)
-        newest = {"tenant": tenant, "after": substrate.run_before(named.since)}
-        sent = list(substrate.texts_of(self._tx.execute(sql.inputs_since, newest).fetchall(), "input"))
         for id in sorted(named.ids):
             if found := self._tx.execute(sql.get_artifact, {"tenant": tenant, "id": id}).fetchone():
                 hashes.add(found["sha256"])
-        return [blob for sha256 in sorted(hashes) if (blob := self._erase_blob(sha256, sent))]
+        # Claimed first and looked at after: whoever referred to it meanwhile has committed by then.
+        claimed = [blob for sha256 in sorted(hashes) if (blob := self._claim(sha256))]
+        said = self._said_since() if claimed else []
+        return [blob for blob in claimed if self._erase_blob(blob, said)]
 
-    def _erase_blob(self, sha256: str, sent: Sequence[str]) -> Blob | None:
-        place = {"tenant": self._doomed.tenant, "hash": sha256, "before": rows.ANY_AGE}
-        found = self._tx.execute(sql.get_blob, place).fetchone()
-        if found is None:
+    def _claim(self, sha256: str) -> Blob | None:
+        found = self._tx.execute(sql.get_blob, {"tenant": self._doomed.tenant, "hash": sha256}).fetchone()
+        if found is None or not self._tx.execute(sql.claim_blob, blobs.place_of(blobs.blob_of(found))).fetchone():
             return None
-        blob = blobs.blob_of(found)
-        self._tx.execute(sql.claim_blob, blobs.place_of(blob))
+        return blobs.blob_of(found)
+
+    def _said_since(self) -> Sequence[str]:
+        """What may name content since it was looked for, and what is pinned or mounted right now."""
+        tenant, since = self._doomed.tenant, self._named.since
+        newest = {"tenant": tenant, "after": substrate.run_before(since), "since": substrate.contexts_from(since)}
+        said = list(substrate.texts_of(self._tx.execute(sql.inputs_since, newest).fetchall(), "input"))
+        said += substrate.texts_of(self._tx.execute(sql.content_pinned, newest).fetchall(), "mounts")
+        said += substrate.texts_of(self._tx.execute(sql.layers_that_mention, newest).fetchall(), "data")
+        said += substrate.texts_of(self._tx.execute(sql.contexts_since, newest).fetchall(), "data")
+        return said
+
+    def _erase_blob(self, blob: Blob, said: Sequence[str]) -> bool:
+        place = blobs.place_of(blob) | {"before": rows.ANY_AGE}
         names = self._tx.execute(sql.artifacts_of_content, place).fetchall()
-        used = self._is_used(sha256, sent) or not self._tx.execute(sql.is_loose, place).fetchone()
-        doomed = [row for row in names if row["id"] in self._named.ids and not self._is_used(row["id"], sent)]
+        used = self._is_used(blob.sha256, said) or not self._tx.execute(sql.is_loose, place).fetchone()
+        doomed = [row for row in names if row["id"] in self._named.ids and not self._is_used(row["id"], said)]
         if not used:
             for row in doomed:
                 self._delete("artifacts", "erase_artifacts", {"tenant": blob.tenant, "id": row["id"]})
         if used or len(doomed) < len(names):
             self._kept_blobs += 1
-            return None
+            return False
         self._tx.execute(sql.remove_blob, blobs.place_of(blob))
         self._tx.execute(sql.drop_pieces, blobs.place_of(blob))
         self._gone["blobs"] = self._gone.get("blobs", 0) + 1
-        return blob
+        return True
 
-    def _is_used(self, name: str, sent: Sequence[str]) -> bool:
-        return name in self._named.elsewhere or any(name in text for text in sent)
+    def _is_used(self, name: str, said: Sequence[str]) -> bool:
+        return name in self._named.elsewhere or any(name in text for text in said)
 
     def erase_user(self, user: UserId) -> None:
         params = {"tenant": self._doomed.tenant, "user": user, "pseudonym": self._doomed.pseudonym}
