@@ -759,7 +759,6 @@ class Turnkeeper:
             "model_profile": model_profile,
             "backend": backend,
         }
-        pins, without, saved = tuple(pins), tuple(without), None if layout is None else written_layout(layout)
         inbound = Inbound(
             command=Command.CREATE,
             request_id=request_id,
@@ -770,16 +769,45 @@ class Turnkeeper:
             level=level,
             trace_id=trace_id,
         )
+        begun, _ = await self._begin(
+            inbound,
+            asked,
+            principal,
+            title=title,
+            idle_for_seconds=idle_for_seconds,
+            from_session_id=from_session_id,
+            pins=tuple(pins),
+            without=tuple(without),
+            saved=None if layout is None else written_layout(layout),
+            is_current=is_current,
+        )
+        return begun
+
+    async def _begin(
+        self,
+        inbound: Inbound,
+        asked: Mapping[str, Any],
+        principal: Principal,
+        *,
+        title: str | None = None,
+        idle_for_seconds: int | None = None,
+        from_session_id: str | None = None,
+        pins: tuple[Pin, ...] = (),
+        without: tuple[MountKind, ...] = (),
+        saved: str | None = None,
+        is_current: bool = False,
+    ) -> tuple[Session, bool]:
+        """The session, and whether it began with this."""
         envelope = self._door.envelope(inbound, principal)
         before = None if from_session_id is None else await self._finished(from_session_id, principal)
-        if before is not None and agent is None:
+        if before is not None and inbound.agent is None:
             envelope = replace(envelope, agent=before.session.agent)
         await self._engine.take_in.check_agent(envelope)
         if before is None:
             purpose = purpose_of(**asked)
         else:
             purpose = await self.scoping.going_on(before.session, asked)
-        or_stricter = before is not None and policy is None
+        or_stricter = before is not None and asked.get("policy") is None
         session = await self._engine.take_in.new_session(envelope, purpose, or_stricter=or_stricter)
         session = replace(session, title=title)
         turn = None
@@ -802,22 +830,37 @@ class Turnkeeper:
             most=None if quotas is None else quotas.sessions,
         )
         if kept.id != session.id:
-            return kept
+            return kept, False
         if saved is not None:
             await self._store.layouts.save(session.tenant, session.id, saved, at=envelope.received_at)
         self._tell_of_session(session.tenant, session.id, session.agent)
-        return kept
+        return kept, True
 
     async def current_session(
         self, module: Module | str, *, project_id: str | None = None, principal: Principal = LOCAL, **asked: Any
     ) -> Session:
-        """The session that this user is in, in this module and project; a new one where there is none that lives.
+        """The session that this user was in last, in this module and project; a new one where there is none that lives.
 
         Takes what `create_session` takes.
         """
         return await self.create_session(
             module=module, project_id=project_id, is_current=True, principal=principal, **asked
         )
+
+    async def enter_session(
+        self,
+        module: Module | str,
+        *,
+        project_id: str | None = None,
+        objective_id: str | None = None,
+        agent: str | None = None,
+        principal: Principal = LOCAL,
+        trace_id: str | None = None,
+    ) -> tuple[Session, bool]:
+        """`current_session`, and whether it began with this."""
+        asked = {"module": module, "project_id": project_id, "objective_id": objective_id}
+        inbound = Inbound(command=Command.CREATE, agent=agent, trace_id=trace_id)
+        return await self._begin(inbound, asked, principal, is_current=True)
 
     async def rebase_session(self, session_id: str, **asked: Any) -> Session:
         """Inherit again, as the layers are now; see `keeping.scoping`."""

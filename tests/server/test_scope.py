@@ -157,11 +157,13 @@ def test_what_is_inherited_says_where_it_comes_from(ada: Api) -> None:
 
 
 def test_nyqst_84_the_current_session_is_found_again(ben: Api) -> None:
-    first = ben.put("/sessions/current", {"module": "document"}).json()
+    first = ben.put("/sessions/current", {"module": "document"})
 
-    again = ben.put("/sessions/current", {"module": "document"}).json()
+    again = ben.put("/sessions/current", {"module": "document"})
 
-    assert again["id"] == first["id"]
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json()["id"] == first.json()["id"]
+    assert first.headers["location"].endswith(f"/sessions/{first.json()['id']}")
 
 
 def test_nyqst_06_the_same_key_begins_one_session(ben: Api) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
 from turnkeeper import AgentTurn, Turnkeeper
 from turnkeeper.errors import EnvelopeInvalid, LayerNotActive, NotAllowed, PolicyRelaxation, RunEnded
-from turnkeeper.keeping.scoping import Pin
+from turnkeeper.keeping.scoping import Pin, Wanted
 from turnkeeper.model.definition import AgentTraits
 from turnkeeper.model.ids import UserId
 from turnkeeper.model.layer import DefaultMount, LayerTerms
@@ -170,3 +170,24 @@ async def test_of_several_who_change_a_layer_at_once_all_are_heard(
     for layer in (await keeper.projects.get(project, principal=ADA), await keeper.tenants.get("acme", principal=ADA)):
         assert layer.revision in (2, 3)
         assert (bool(layer.terms.prompt), layer.terms.model_profile) == (True, "deep")
+
+
+async def test_the_current_session_is_the_one_that_was_used_last_however_it_came_there(keeper: Turnkeeper) -> None:
+    project = await a_project(keeper)
+    first, second = await a_session(keeper, project, agent="echo"), await a_session(keeper, project, agent="echo")
+    await a_session(keeper, agent="echo")
+    await keeper.chat("Hello", session_id=first.id, principal=ADA)
+
+    async def entered(module: str) -> tuple[str, bool]:
+        session, is_new = await keeper.enter_session(module, project_id=project, principal=ADA)
+        assert (session.purpose.module, session.purpose.project_id) == (module, project)
+        return session.id, is_new
+
+    assert await entered("research") == (first.id, False)
+    await keeper.scoping.change(first.id, Wanted(module=Module.ANALYSIS), principal=ADA)
+    assert await entered("analysis") == (first.id, False)
+    assert await entered("research") == (second.id, False)
+    await closed(keeper, second)
+    made, is_new = await entered("research")
+    assert (made not in (first.id, second.id), is_new) == (True, True)
+    assert await entered("research") == (made, False)

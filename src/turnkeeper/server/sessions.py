@@ -131,13 +131,13 @@ async def create_session(
     "/current",
     name="current_session",
     response_model=SessionOut,
-    responses=problems(*WITH_BODY, *BEGINNING),
+    responses={201: {"model": SessionOut, "description": "It began with this."}} | problems(*WITH_BODY, *BEGINNING),
 )
 async def current_session(
     request: Request, response: Response, body: CurrentIn, keeper: Keeper, caller: Caller
 ) -> SessionOut:
-    """The session that one is in, in this module and project; a new one where there is none that lives."""
-    session = await keeper.current_session(
+    """The session that one was in last, in this module and project; where none of them lives a new one, with 201."""
+    session, is_new = await keeper.enter_session(
         body.module,
         project_id=body.project_id,
         objective_id=body.objective_id,
@@ -145,6 +145,9 @@ async def current_session(
         principal=caller,
         trace_id=exchange_of(request).trace_id,
     )
+    if is_new:
+        response.status_code = 201
+        response.headers["Location"] = f"{request.url.path.removesuffix('current')}{session.id}"
     return await told(response, keeper, session)
 
 

@@ -39,6 +39,7 @@ def current_params(session: Session) -> Params:
         "module": module.value,
         "project_id": session.purpose.project_id or "",
         "session_id": session.id,
+        "now": micros(session.created_at),
     }
 
 

@@ -1215,11 +1215,15 @@ DELETE FROM layouts WHERE tenant = :tenant AND session_id = :session_id RETURNIN
 -- So that there is a row to hold on to, whoever comes first.
 INSERT INTO current_sessions (tenant, owner, module, project_id, session_id)
 VALUES (:tenant, :owner, :module, :project_id, '')
-ON CONFLICT (tenant, owner, module, project_id) DO NOTHING;
+ON CONFLICT (tenant, owner, module, project_id) DO UPDATE SET session_id = current_sessions.session_id;
 
--- name: read_current
-SELECT session_id FROM current_sessions
- WHERE tenant = :tenant AND owner = :owner AND module = :module AND project_id = :project_id FOR UPDATE;
+-- name: find_current
+-- Wherever it was begun: of those that live, the one that was used last.
+SELECT * FROM sessions
+ WHERE tenant = :tenant AND owner = :owner AND module = :module AND COALESCE(project_id, '') = :project_id
+   AND status IN ('active', 'paused')
+   AND last_active_at + idle_for_seconds * 1000000 > :now AND (expires_by IS NULL OR expires_by > :now)
+ ORDER BY last_active_at DESC, id DESC LIMIT 1;
 
 -- name: put_current
 UPDATE current_sessions SET session_id = :session_id
@@ -1294,6 +1298,10 @@ UPDATE approvals SET status = :status, decided_at = :now, decided_by = :by, reas
 -- name: cancel_approvals
 UPDATE approvals SET status = 'cancelled', decided_at = :now
  WHERE tenant = :tenant AND run_id = :run_id AND status = 'pending';
+
+-- name: cancel_approvals_of_session
+UPDATE approvals SET status = 'cancelled', decided_at = :now
+ WHERE tenant = :tenant AND session_id = :session_id AND status = 'pending';
 
 -- name: escalate_approval
 -- Gives no row when it was decided or escalated meanwhile.
@@ -1429,12 +1437,17 @@ SELECT * FROM pointer_moves
  WHERE tenant = :tenant AND pointer_id = :pointer_id AND no < :before ORDER BY no DESC LIMIT :limit;
 
 -- name: insert_output
-INSERT INTO outputs (tenant, session_id, no, run_id, kind, ref, data, at)
-VALUES (:tenant, :session_id, :no, :run_id, :kind, :ref, :data, :now);
+-- What a client keeps the session of belongs to no epoch of ours.
+INSERT INTO outputs (tenant, session_id, no, run_id, kind, ref, data, at, epoch)
+VALUES (:tenant, :session_id, :no, :run_id, :kind, :ref, :data, :now,
+        COALESCE((SELECT s.epoch FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id), 0));
 
 -- name: known_output
+-- What came out before a reset may come out again.
 SELECT 1 AS found FROM outputs
- WHERE tenant = :tenant AND session_id = :session_id AND ref = :ref AND kind = :kind LIMIT 1;
+ WHERE tenant = :tenant AND session_id = :session_id AND ref = :ref AND kind = :kind
+   AND epoch = COALESCE((SELECT s.epoch FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id), 0)
+ LIMIT 1;
 
 -- name: list_outputs
 SELECT * FROM outputs
@@ -1471,17 +1484,19 @@ SELECT (SELECT COUNT(*) FROM blobs WHERE tenant = :tenant) AS blobs,
 SELECT 1 AS found FROM pointers WHERE tenant = :tenant AND id = :id AND deleted_at IS NULL;
 
 -- name: manifest_in_reach
--- Where one of these pointers stands or stood, what one is fixed to, or what came out of the session.
+-- Where one of these pointers stands or stood, what one is fixed to, or what came out of the session since its last reset.
 SELECT 1 AS found FROM pointer_moves
  WHERE tenant = :tenant AND new = :hash AND pointer_id = ANY(:followed::text[])
 UNION ALL
 SELECT 1 FROM outputs WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'manifest'
+   AND epoch = COALESCE((SELECT s.epoch FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id), 0)
 LIMIT 1;
 
 -- name: content_in_reach
--- In a manifest that is held, or brought out by the session itself.
+-- In a manifest that is held, or brought out by the session itself since its last reset.
 SELECT 1 AS found FROM outputs
  WHERE tenant = :tenant AND ref = :hash AND session_id = :session_id AND kind = 'artifact'
+   AND epoch = COALESCE((SELECT s.epoch FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id), 0)
 UNION ALL
 SELECT 1 FROM manifest_entries e
  WHERE e.tenant = :tenant AND e.sha256 = :hash
@@ -1490,7 +1505,8 @@ SELECT 1 FROM manifest_entries e
                     WHERE p.tenant = :tenant AND p.new = e.manifest AND p.pointer_id = ANY(:followed::text[]))
         OR EXISTS (SELECT 1 FROM outputs o
                     WHERE o.tenant = :tenant AND o.ref = e.manifest AND o.session_id = :session_id
-                      AND o.kind = 'manifest'))
+                      AND o.kind = 'manifest'
+                      AND o.epoch = COALESCE((SELECT s.epoch FROM sessions s WHERE s.tenant = :tenant AND s.id = :session_id), 0)))
 LIMIT 1;
 
 -- What nobody refers to

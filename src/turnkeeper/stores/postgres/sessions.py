@@ -18,7 +18,7 @@ from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
-from turnkeeper.stores.postgres.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.postgres.endings import append_feed, cancel_approvals_of_session, cancel_waiting_runs
 from turnkeeper.stores.postgres.histories import messages_after, newest_messages
 from turnkeeper.stores.postgres.manifests import hold_mounted
 from turnkeeper.stores.postgres.units import change_units
@@ -204,11 +204,10 @@ class PostgresSessions:
         if is_current:
             place = current_params(session)
             await tx.run(sql.claim_current, place)
-            current = await tx.one(sql.read_current, place)
-            if current is not None and current["session_id"]:
-                there = await self._session(tx, session.tenant, SessionId(current["session_id"]))
-                if not there.status.is_terminal and not there.is_idle_too_long(session.created_at):
-                    return there
+            there = await tx.one(sql.find_current, place)
+            if there is not None:
+                await tx.run(sql.put_current, place | {"session_id": there["id"]})
+                return rows.session_of(there)
         return None
 
     async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
@@ -272,6 +271,7 @@ class PostgresSessions:
         await tx.run(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             await cancel_waiting_runs(tx, tenant, Subject(session_id), at)
+            await cancel_approvals_of_session(tx, tenant, session_id, at)
         said = change.told(session, changed) | {"by": by}
         await append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
         return changed

@@ -18,7 +18,7 @@ from turnkeeper.stores import rows
 from turnkeeper.stores.sessions import created_request_params, current_params, living_params, pinned_anew, sought_params
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
-from turnkeeper.stores.sqlite.endings import append_feed, cancel_waiting_runs
+from turnkeeper.stores.sqlite.endings import append_feed, cancel_approvals_of_session, cancel_waiting_runs
 from turnkeeper.stores.sqlite.histories import messages_after, newest_messages
 from turnkeeper.stores.sqlite.manifests import hold_mounted
 from turnkeeper.stores.sqlite.units import change_units
@@ -168,11 +168,10 @@ class SqliteSessions:
         if is_current:
             place = current_params(session)
             tx.execute(sql.claim_current, place)
-            current = tx.execute(sql.read_current, place).fetchone()["session_id"]
-            if current:
-                there = self._session(tx, session.tenant, SessionId(current))
-                if not there.status.is_terminal and not there.is_idle_too_long(session.created_at):
-                    return there
+            there = tx.execute(sql.find_current, place).fetchone()
+            if there is not None:
+                tx.execute(sql.put_current, place | {"session_id": there["id"]})
+                return rows.session_of(there)
         return None
 
     async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:
@@ -215,6 +214,7 @@ class SqliteSessions:
         tx.execute(sql.change_settings, rows.settings_params(changed, session.version))
         if changed.status.is_terminal:
             cancel_waiting_runs(tx, tenant, Subject(session_id), at)
+            cancel_approvals_of_session(tx, tenant, session_id, at)
         said = change.told(session, changed) | {"by": audit.facts.get("user")}
         append_feed(tx, tenant, Subject(session_id), FeedType.SESSION_CHANGED, None, at, said)
         self._audit.append(tx, audit)
