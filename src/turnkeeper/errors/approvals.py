@@ -24,7 +24,7 @@ class ApprovalNotFound(TurnkeeperError):
     title = "No such approval"
 
     def __init__(self, approval_id: ApprovalId) -> None:
-        super().__init__(f"There is no approval {approval_id!r}.")
+        super().__init__(f"There is no approval {approval_id!r} for you. List those that there are.")
 
 
 class ApprovalDecided(TurnkeeperError):
