@@ -156,10 +156,10 @@ def test_what_is_inherited_says_where_it_comes_from(ada: Api) -> None:
     assert code(ada.post("/sessions", {"backend": "bwrap"})) == (409, "isolation_unavailable")
 
 
-def test_nyqst_84_the_current_session_is_found_again(ben: Api) -> None:
-    first = ben.put("/sessions/current", {"module": "document"})
+def test_nyqst_84_the_current_session_is_found_again(gus: Api) -> None:
+    first = gus.put("/sessions/current", {"module": "modelling"})
 
-    again = ben.put("/sessions/current", {"module": "document"})
+    again = gus.put("/sessions/current", {"module": "modelling"})
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json()["id"] == first.json()["id"]
