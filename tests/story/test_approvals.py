@@ -253,6 +253,26 @@ async def test_a_review_lets_the_run_go_on_and_is_looked_at_afterwards(settings:
     assert looked_at.status is ApprovalStatus.REJECTED
 
 
+@pytest.mark.parametrize("how", ["reset", "close"])
+async def test_a_review_of_what_is_over_is_asked_for_no_longer(settings: Settings, crm: Crm, how: str) -> None:
+    async with a_keeper(settings, crm, rule(action="crm.note.add", kind=GateKind.REVIEW)) as keeper:
+
+        @keeper.tool("crm.note.add")
+        async def add() -> str:
+            return "noted"
+
+        @keeper.agent("noter")
+        async def noter(turn: AgentTurn) -> str:
+            return str((await turn.call("crm.note.add")).data)
+
+        reply = await keeper.chat("Note", agent="noter", principal=BEN)
+        approval = await pending(keeper)
+
+        await {"reset": keeper.reset, "close": keeper.close_session}[how](reply.session_id, principal=BEN)  # type: ignore[operator]
+
+        assert (await keeper.approvals.get(approval.id, principal=ADA)).status is ApprovalStatus.CANCELLED
+
+
 async def test_several_gated_calls_of_one_run_are_decided_one_by_one_and_done_once(
     settings: Settings, crm: Crm
 ) -> None:

@@ -20,6 +20,7 @@ from turnkeeper.errors import (
     SessionClosed,
     SessionNotFound,
 )
+from turnkeeper.model.artifact import sha256_of
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.mount import Mount, MountKind, MountMode
@@ -299,6 +300,31 @@ async def test_loose_content_is_collected_and_attachments_stay(keeper: Turnkeepe
     assert await keeper.artifacts.read(attached.id) == b"attached"
     with pytest.raises(ArtifactNotFound):
         await keeper.artifacts.get(loose.id)
+
+
+async def test_what_came_out_before_a_reset_is_out_of_reach_of_every_later_turn(keeper: Turnkeeper) -> None:
+    secret = b"secret of the first epoch"
+
+    @keeper.agent("author")
+    async def author(turn: AgentTurn) -> str:
+        if turn.text == "write":
+            await turn.substrate.publish({"a": await turn.substrate.emit(secret)})
+            return "written"
+        try:
+            return (await turn.substrate.artifact(sha256_of(secret))).decode()
+        except ScopeDenied:
+            return "denied"
+
+    reply = await keeper.chat("write", agent="author")
+    before = await keeper.chat("read", session_id=reply.session_id)
+    await keeper.reset(reply.session_id)
+    after = await keeper.chat("read", session_id=reply.session_id)
+    await keeper.chat("write", session_id=reply.session_id)
+    again = await keeper.chat("read", session_id=reply.session_id)
+
+    assert (before.text, after.text, again.text) == (secret.decode(), "denied", secret.decode())
+    outputs = await keeper.substrate.outputs(reply.session_id)
+    assert [each.kind for each in outputs] == [OutputKind.ARTIFACT, OutputKind.MANIFEST] * 2
 
 
 async def test_with_a_folder_for_content_artifacts_lie_there(settings: Settings, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ from turnkeeper.stores.postgres.checkpoints import requeue, shown_before
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import (
     append_feed,
+    cancel_approvals_of_session,
     cancel_waiting_runs,
     chunks_params,
     drop_deltas,
@@ -318,6 +319,7 @@ class PostgresRuns:
             )
             await tx.run(sql.append_feed, told)
             await cancel_waiting_runs(tx, lease.tenant, lease.subject, wish.at)
+            await cancel_approvals_of_session(tx, lease.tenant, wish.session_id, wish.at)
             await tx.run(sql.append_audit, entry_params(entry))
             return epoch
 

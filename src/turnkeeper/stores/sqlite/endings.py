@@ -6,7 +6,7 @@ from typing import Any
 
 from turnkeeper.model.explanation import Explanation, explain_from_feed
 from turnkeeper.model.feed import FeedType
-from turnkeeper.model.ids import RunId, Subject, TenantId
+from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
 from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.stores import rows
 from turnkeeper.stores.sqlite.database import Tx, sql
@@ -56,6 +56,11 @@ def explain_run(tx: Tx, run: Run, status: RunStatus, at: datetime, error: RunErr
 def cancel_waiting_runs(tx: Tx, tenant: TenantId, subject: Subject, at: datetime) -> None:
     for row in tx.execute(sql.waiting_runs, {"tenant": tenant, "subject": subject}).fetchall():
         end_unheld_run(tx, rows.run_of(row), RunStatus.CANCELLED, at)
+
+
+def cancel_approvals_of_session(tx: Tx, tenant: TenantId, session_id: SessionId, at: datetime) -> None:
+    """After a reset or its end nobody is asked about what came before, reviews of runs that are over included."""
+    tx.execute(sql.cancel_approvals_of_session, {"tenant": tenant, "session_id": session_id, "now": rows.micros(at)})
 
 
 def cancel_approvals(tx: Tx, tenant: TenantId, run_id: RunId, at: datetime) -> None:

@@ -47,6 +47,7 @@ from turnkeeper.stores.sqlite.checkpoints import requeue, shown_before
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import (
     append_feed,
+    cancel_approvals_of_session,
     cancel_waiting_runs,
     chunks_params,
     end_unheld_run,
@@ -317,6 +318,7 @@ class SqliteRuns:
             rows.feed_params(lease.tenant, lease.subject, no, FeedType.SESSION_RESET, lease.run_id, wish.at, said),
         )
         cancel_waiting_runs(tx, lease.tenant, lease.subject, wish.at)
+        cancel_approvals_of_session(tx, lease.tenant, wish.session_id, wish.at)
         self._audit.append(tx, wish.audit)
         return epoch
 

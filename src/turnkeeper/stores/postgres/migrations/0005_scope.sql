@@ -194,6 +194,7 @@ CREATE TABLE outputs (
     ref        TEXT COLLATE "C" NOT NULL,
     data       TEXT             NOT NULL,
     at         BIGINT           NOT NULL,
+    epoch      BIGINT           NOT NULL,
     PRIMARY KEY (tenant, session_id, no)
 );
 

@@ -194,6 +194,7 @@ CREATE TABLE outputs (
     ref        TEXT    NOT NULL,
     data       TEXT    NOT NULL,
     at         INTEGER NOT NULL,
+    epoch      INTEGER NOT NULL,
     PRIMARY KEY (tenant, session_id, no)
 ) STRICT, WITHOUT ROWID;
 
