@@ -171,6 +171,7 @@ class Turnkeeper:
             self._store.approvals,
             self._store.wakes,
             self._clock,
+            directory=self._world.directory,
             session_of=self.session,
             accept=self.accept,
             audit=self._audit_of_command,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.story.test_hierarchy import ADA, KB, a_base, a_project, a_session, told, used
-from turnkeeper import AgentTurn, Turnkeeper
+from turnkeeper import AgentTurn, Settings, Turnkeeper
 from turnkeeper.errors import EnvelopeInvalid, LayerNotActive, NotAllowed, PolicyRelaxation, RunEnded
 from turnkeeper.keeping.scoping import Pin, Wanted
 from turnkeeper.model.definition import AgentTraits
@@ -16,6 +16,7 @@ from turnkeeper.model.layer import DefaultMount, LayerTerms
 from turnkeeper.model.principal import Principal, Role
 from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.session import Session
+from turnkeeper.testing.clock import SteppedClock
 
 
 async def closed(keeper: Turnkeeper, session: Session) -> Session:
@@ -191,3 +192,56 @@ async def test_the_current_session_is_the_one_that_was_used_last_however_it_came
     made, is_new = await entered("research")
     assert (made not in (first.id, second.id), is_new) == (True, True)
     assert await entered("research") == (made, False)
+
+
+async def test_what_is_suspended_is_named_and_stops_also_where_nobody_had_described_it(keeper: Turnkeeper) -> None:
+    operator = replace(ADA, is_operator=True)
+
+    @keeper.tool("crm.read")
+    async def read(line: str) -> str:
+        """Reads it."""
+        return line
+
+    @keeper.agent("reader")
+    async def reader(turn: AgentTurn) -> str:
+        one = await turn.call("crm.read", line="1")
+        await keeper.tenants.change("acme", status="suspended", principal=operator)
+        two = await turn.call("crm.read", line="2")
+        return f"{one.status} {two.status} {two.code}"
+
+    project = await a_project(keeper)
+    session = await a_session(keeper, project, agent="reader")
+    await keeper.projects.change(project, status="suspended", principal=ADA)
+    with pytest.raises(RunEnded) as refused:
+        await keeper.chat("Hello", session_id=session.id, principal=ADA)
+    reply = await keeper.chat("Hello", agent="reader", principal=operator)
+    with pytest.raises(RunEnded) as stopped:
+        await keeper.chat("Hello", session_id=reply.session_id, principal=operator)
+
+    assert (refused.value.code, stopped.value.code) == ("layer_suspended", "tenant_suspended")
+    assert f"The project '{project}' is suspended" in refused.value.detail
+    assert reply.text == "ok denied session_not_active"
+
+
+async def test_what_is_due_in_a_suspended_tenant_waits_and_writes_nothing(settings: Settings) -> None:
+    operator, clock = replace(ADA, is_operator=True), SteppedClock()
+    async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
+
+        @keeper.tool("connector.crm.write")
+        async def write(line: str) -> str:
+            """Writes it down."""
+            return line
+
+        @keeper.agent("writer")
+        async def writer(turn: AgentTurn) -> str:
+            return (await turn.call("connector.crm.write", line="x")).status
+
+        await keeper.chat("Hello", agent="writer", principal=ADA)
+        await keeper.tenants.change("acme", status="suspended", principal=operator)
+        clock.step(25 * 3600)
+        before = [entry async for entry in keeper.audit_entries("acme")]
+        settled = [await keeper.approvals.settle_what_is_due() for _ in range(2)]
+        after = [entry async for entry in keeper.audit_entries("acme")]
+        waiting = await keeper.approvals.list(principal=ADA, status="pending")
+
+        assert (settled, len(after), len(waiting)) == ([0, 0], len(before), 1)

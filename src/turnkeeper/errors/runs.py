@@ -8,7 +8,13 @@ from turnkeeper.errors.envelopes import GrantMissing
 from turnkeeper.errors.knowledge import UnitNotCurrent, UnitNotFound, UnitTextInvalid
 from turnkeeper.errors.packs import PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
 from turnkeeper.errors.requests import ExtraMissing
-from turnkeeper.errors.scope import IsolationUnavailable, LimitExceeded, ModelNotAllowed, TenantSuspended
+from turnkeeper.errors.scope import (
+    IsolationUnavailable,
+    LayerSuspended,
+    LimitExceeded,
+    ModelNotAllowed,
+    TenantSuspended,
+)
 from turnkeeper.errors.sessions import SessionClosed, SessionExpired
 from turnkeeper.errors.stores import ShuttingDown, StoreUnavailable
 from turnkeeper.model.budget import Overdrawn
@@ -246,6 +252,7 @@ _STATUS_OF_FAILURE = {
         FrameDepthExceeded,
         GrantMissing,
         IsolationUnavailable,
+        LayerSuspended,
         TenantSuspended,
         LimitExceeded,
         ModelNotAllowed,

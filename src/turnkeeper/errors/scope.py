@@ -75,6 +75,20 @@ class TenantSuspended(TurnkeeperError):
         super().__init__(f"Your tenant is {status}. Ask the operator of this server.")
 
 
+class LayerSuspended(TurnkeeperError):
+    http_status = 403
+    code = "layer_suspended"
+    title = "The project or objective of the session is suspended"
+
+    def __init__(self, level: str, id: str) -> None:
+        super().__init__(
+            f"The {level} {str(id)!r} is suspended, and nothing goes on in it. "
+            "Ask an owner or admin of your tenant to make it active again.",
+            level=str(level),
+            layer=str(id),
+        )
+
+
 class DefinitionNotFound(TurnkeeperError):
     http_status = 404
     code = "definition_not_found"
@@ -108,7 +122,9 @@ class PolicyRelaxation(TurnkeeperError):
     title = "A policy is never laxer than what is inherited"
 
     def __init__(self, asked: str, inherited: str) -> None:
-        super().__init__(f"{str(asked)!r} is laxer than the inherited {str(inherited)!r}. Ask for that, or for a stricter one.")
+        super().__init__(
+            f"{str(asked)!r} is laxer than the inherited {str(inherited)!r}. Ask for that, or for a stricter one."
+        )
 
 
 class ModelNotAllowed(TurnkeeperError):

@@ -18,11 +18,13 @@ from turnkeeper.model.approval import BY_POLICY, Approval, ApprovalStatus, Decis
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command, OnMissing
 from turnkeeper.model.ids import ApprovalId, SessionId, Subject
+from turnkeeper.model.layer import LayerStatus
 from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.model.session import Session
 from turnkeeper.ports.approvals import ApprovalStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import Wakes
+from turnkeeper.scope.directory import Directory
 from turnkeeper.steps.receive import Inbound, is_id
 
 log = logging.getLogger(__name__)
@@ -45,11 +47,12 @@ class Approvals:
         wakes: Wakes,
         clock: Clock,
         *,
+        directory: Directory,
         session_of: SessionOf,
         accept: Callable[..., Awaitable[object]],
         audit: AuditOf,
     ) -> None:
-        self._store, self._wakes, self._clock = store, wakes, clock
+        self._store, self._wakes, self._clock, self._directory = store, wakes, clock, directory
         self._session_of, self._accept, self._audit = session_of, accept, audit
 
     async def get(self, approval_id: str, *, principal: Principal = LOCAL) -> Approval:
@@ -114,6 +117,10 @@ class Approvals:
         """Do what each rule says about approvals that nobody decided in time; done every few seconds, on every node."""
         settled = 0
         async for approval in self._store.due(at=self._clock.now()):
+            tenant = await self._directory.tenant(approval.tenant)
+            if tenant is not None and tenant.status is not LayerStatus.ACTIVE:
+                # It waits until its tenant may act again.
+                continue
             try:
                 settled += await self._settle_late(approval)
             except TurnkeeperError as error:

@@ -110,7 +110,10 @@ class MountView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionScope:
-    """How far a session reaches at this moment. `is_suspended` when its tenant is. `views` are all its mounts."""
+    """How far a session reaches at this moment. `views` are all its mounts.
+
+    `is_suspended` when nothing goes on in it; `suspended_by` is the layer that is suspended, where one is.
+    """
 
     tenant: TenantId
     session_id: SessionId
@@ -118,6 +121,7 @@ class SessionScope:
     mounts: tuple[EffectiveMount, ...] = ()
     views: tuple[MountView, ...] = ()
     is_suspended: bool = False
+    suspended_by: ChainLink | None = None
     backend: str = IN_PROCESS
 
     def mount(self, ref: MountRef) -> Mount | None:

@@ -7,14 +7,21 @@ from typing import Protocol
 
 import msgspec
 
-from turnkeeper.errors import IsolationUnavailable, LayerNotActive, LayerNotFound, PointerNotFound
+from turnkeeper.errors import (
+    IsolationUnavailable,
+    LayerNotActive,
+    LayerNotFound,
+    LayerSuspended,
+    PointerNotFound,
+    TenantSuspended,
+)
 from turnkeeper.model.ids import AgentId, KnowledgeBaseId, PointerId, TenantId
 from turnkeeper.model.layer import Layer, LayerStatus
 from turnkeeper.model.mount import MountKind, MountRef
 from turnkeeper.model.pointer import Pointer
 from turnkeeper.model.purpose import IN_PROCESS, Purpose
 from turnkeeper.model.run import Run
-from turnkeeper.model.scope import NOTHING_INHERITED, Context, Level, SessionScope
+from turnkeeper.model.scope import NOTHING_INHERITED, ChainLink, Context, Level, SessionScope
 from turnkeeper.model.session import Custody, Session
 from turnkeeper.ports.artifacts import ArtifactStore
 from turnkeeper.ports.clock import Clock
@@ -70,8 +77,16 @@ class LiveScopes:
 
     async def of(self, session: Session) -> SessionScope:
         if session.context_sha256 is None and not session.mounts and session.purpose.project_id is None:
-            # The usual case costs nothing: it inherited nothing and has mounted nothing, so nothing can be revoked.
-            return SessionScope(tenant=session.tenant, session_id=session.id, backend=session.purpose.backend)
+            # The usual case costs next to nothing: it inherited and mounted nothing, so nothing can be revoked but all.
+            own = await self.directory.tenant(session.tenant)
+            by = _suspended((own,) if own else ())
+            return SessionScope(
+                tenant=session.tenant,
+                session_id=session.id,
+                is_suspended=by is not None,
+                suspended_by=by,
+                backend=session.purpose.backend,
+            )
         context = await self.context(session)
         purpose = session.purpose
         layers = await self.layers.above(session.tenant, purpose.project_id, purpose.objective_id)
@@ -79,13 +94,15 @@ class LiveScopes:
         refs = {given.ref for given in context.mounts} | {pin.ref for pin in session.mounts}
         revoked = Revoked(excluded=excluded_by(layers), gone=await self.gone(session.tenant, refs))
         seen = views(context, choice, revoked, began=session.created_at)
+        by = _suspended(layers)
         return SessionScope(
             tenant=session.tenant,
             session_id=session.id,
             context=context,
             mounts=effective_of(seen),
             views=seen,
-            is_suspended=any(layer.status is LayerStatus.SUSPENDED for layer in layers),
+            is_suspended=by is not None,
+            suspended_by=by,
             backend=purpose.backend,
         )
 
@@ -206,6 +223,17 @@ class LiveScopes:
         if len(self._known) >= MOST_REMEMBERED:
             del self._known[next(iter(self._known))]
         self._known[key] = context
+
+
+def _suspended(layers: Sequence[Layer]) -> ChainLink | None:
+    return next((layer.link for layer in layers if layer.status is LayerStatus.SUSPENDED), None)
+
+
+def refuse_suspended(scope: SessionScope) -> None:
+    """Raises TenantSuspended or LayerSuspended."""
+    by = scope.suspended_by
+    if by is not None:
+        raise TenantSuspended() if by.level is Level.TENANT else LayerSuspended(by.level, by.id)
 
 
 def refuse_isolation(context: Context, backend: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from turnkeeper.errors import PackVersionMismatch, TenantSuspended
+from turnkeeper.errors import PackVersionMismatch
 from turnkeeper.model.band import Band, Lifetime, lifetime
 from turnkeeper.model.pack import Classification, PackPin
 from turnkeeper.model.run import Run
@@ -14,7 +14,7 @@ from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.scopes import Scopes
-from turnkeeper.scope.effective import refuse_isolation
+from turnkeeper.scope.effective import refuse_isolation, refuse_suspended
 from turnkeeper.steps.draft import TurnDraft
 
 
@@ -29,8 +29,7 @@ class OpenSession:
     async def __call__(self, draft: TurnDraft) -> TurnDraft:
         conversation = await self.custodians[draft.run.custody].open(draft.run)
         scope = await self.scopes.of_run(conversation.session, draft.run)
-        if scope.is_suspended:
-            raise TenantSuspended
+        refuse_suspended(scope)
         if conversation.session.context_sha256 is not None:
             draft.trace.note("context", told(conversation.session.context_sha256, scope.context))
         refuse_isolation(scope.context, scope.backend)
