@@ -33,6 +33,7 @@ from turnkeeper.errors import (
     PointerFrozen,
     PointerMoved,
     PointerNotFound,
+    SessionClosed,
     UploadLost,
 )
 from turnkeeper.model.artifact import Artifact, sha256_of
@@ -47,7 +48,7 @@ from turnkeeper.model.output import OutputKind, PointerTarget, Publication
 from turnkeeper.model.pointer import Expected, Move, MoveKind, Pointer, PointerKind
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.scope import Level
-from turnkeeper.model.session import Session, SettingsChange
+from turnkeeper.model.session import Session, SessionStatus, SettingsChange
 from turnkeeper.ports.store import Store
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.substrate.collecting import Collector
@@ -451,6 +452,17 @@ async def test_a_run_that_lost_its_lease_publishes_nothing(store: Store) -> None
 
     assert (await store.pointers.get(TENANT, pointer.id)).manifest is None
     assert await store.outputs.counts(TENANT, session.id) == {}
+
+
+async def test_nobody_publishes_into_a_session_that_was_closed_meanwhile(store: Store, backend: Backend) -> None:
+    session, content = await a_kept_session(store), (await kept(store, b"late")).sha256
+    close = SettingsChange(status=SessionStatus.CLOSED, reason="closed")
+    await store.sessions.change(TENANT, session.id, close, at=NOON, expected_version=None, audit=audit_of("close"))
+
+    with pytest.raises(SessionClosed):
+        await store.outputs.publish(a_publication(session, content), audit=audit_of("publish"))
+
+    assert await backend.execute("SELECT count(*) FROM outputs") == [(0,)]
 
 
 async def test_what_a_session_brought_out_before_is_not_told_again(store: Store) -> None:

@@ -5,7 +5,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnkeeper.errors import ArtifactsMissing, MountNotFound, PointerFrozen, PointerMoved
+from turnkeeper.errors import (
+    ArtifactsMissing,
+    MountNotFound,
+    PointerFrozen,
+    PointerMoved,
+    SessionClosed,
+    SessionExpired,
+    SessionNotFound,
+)
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import PointerId, RunId, SessionId, TenantId, UserId, sortable_id
 from turnkeeper.model.layer import DefaultMount
@@ -13,6 +21,7 @@ from turnkeeper.model.manifest import Manifest, ManifestEntry, NewManifest
 from turnkeeper.model.mount import Mount, MountKind, MountMode
 from turnkeeper.model.output import Output, OutputKind, Publication, SessionCost, SessionStorage
 from turnkeeper.model.pointer import Move, MoveKind, Pointer, PointerKind, PointerMove
+from turnkeeper.model.session import SessionStatus
 from turnkeeper.stores.rows import Params, Row, from_json, json_text, micros, moment
 
 LAST = "~"
@@ -292,6 +301,16 @@ def storage_of(row: Row) -> SessionStorage:
         message_bytes=int(row["message_bytes"]),
         output_bytes=int(row["output_bytes"]),
     )
+
+
+def refuse_if_over(publication: Publication, session: Row | None) -> None:
+    """Raises SessionNotFound, SessionClosed or SessionExpired: into what is over nobody publishes."""
+    if session is None:
+        raise SessionNotFound(publication.session_id)
+    if session["status"] == SessionStatus.CLOSED:
+        raise SessionClosed(publication.session_id)
+    if session["status"] == SessionStatus.EXPIRED:
+        raise SessionExpired(publication.session_id)
 
 
 # --- reach

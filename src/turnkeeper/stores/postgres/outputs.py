@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from turnkeeper.errors import ArtifactsMissing, LeaseLost, SessionNotFound
+from turnkeeper.errors import ArtifactsMissing, LeaseLost
 from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
@@ -49,8 +49,8 @@ class PostgresOutputs:
         if lease is not None and (held["fence"] != lease.fence or held["holder"] is None):
             raise LeaseLost(lease.run_id)
         place = {"tenant": publication.tenant, "session_id": publication.session_id}
-        if lease is None and not await tx.one(sql.get_session, place):
-            raise SessionNotFound(publication.session_id)
+        if lease is None:
+            rows.refuse_if_over(publication, await tx.one(sql.get_session, place))
         telling = _Telling(tx, publication, lease.run_id if lease else None)
         pointer = manifest = None
         is_duplicate, before = False, frozenset[str]()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from turnkeeper.errors import ArtifactsMissing, LeaseLost, SessionNotFound
+from turnkeeper.errors import ArtifactsMissing, LeaseLost
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import RunId, SessionId, Subject, TenantId
 from turnkeeper.model.lease import Lease
@@ -37,8 +37,8 @@ class SqliteOutputs:
         if lease is not None and (held["fence"] != lease.fence or held["holder"] is None):
             raise LeaseLost(lease.run_id)
         place = {"tenant": publication.tenant, "session_id": publication.session_id}
-        if lease is None and not tx.execute(sql.get_session, place).fetchone():
-            raise SessionNotFound(publication.session_id)
+        if lease is None:
+            rows.refuse_if_over(publication, tx.execute(sql.get_session, place).fetchone())
         telling = _Telling(tx, publication, lease.run_id if lease else None)
         pointer = manifest = None
         is_duplicate, before = False, frozenset[str]()
