@@ -121,6 +121,9 @@ async def test_nyqst_27_28_29_30_31_32_33_a_session_inherits_pins_removes_and_is
         "new_context_sha256": rebased.context_sha256,
     }
     assert {event.by for event in events} == {"ada"}
+    mounted = [(each.data["pinned"], each.data["removed"]) for each in events if each.what == "mounts_changed"]
+    about_mole, about_pier = [{"kind": "knowledge_base", "id": each.id} for each in (mole, pier)]
+    assert mounted == [([about_mole], []), ([], [about_pier]), ([about_pier], [])]
     assert [event.what for event in events] == ["started", *["mounts_changed"] * 2, "rebased", "mounts_changed"]
 
 
@@ -285,6 +288,18 @@ async def test_no_more_is_kept_of_a_tenant_than_its_quota_allows(keeper: Turnkee
     await keeper.artifacts.keep(b"0123456789", media_type="text/plain")
     with pytest.raises(QuotaExceeded):
         await keeper.artifacts.keep(b"x", media_type="text/plain")
+
+
+async def test_of_uploads_that_come_at_once_only_those_are_kept_that_the_quota_allows(
+    keeper: Turnkeeper, other_keeper: Turnkeeper
+) -> None:
+    await keeper.tenants.change("default", terms=LayerTerms(quotas={"storage_bytes": 100}))
+    uploads = [node.artifacts.keep(bytes([no]) * 60) for no in range(5) for node in (keeper, other_keeper)]
+
+    kept = await asyncio.gather(*uploads, return_exceptions=True)
+
+    assert [each for each in kept if isinstance(each, BaseException) and not isinstance(each, QuotaExceeded)] == []
+    assert (await keeper.substrate.storage()).blob_bytes == 60
 
 
 async def test_nyqst_58_steps_and_seconds_of_a_context_end_a_run(keeper: Turnkeeper) -> None:

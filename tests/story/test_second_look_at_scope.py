@@ -245,3 +245,15 @@ async def test_what_is_due_in_a_suspended_tenant_waits_and_writes_nothing(settin
         waiting = await keeper.approvals.list(principal=ADA, status="pending")
 
         assert (settled, len(after), len(waiting)) == ([0, 0], len(before), 1)
+
+
+async def test_a_session_is_rebased_under_a_layer_that_is_stricter_by_now(keeper: Turnkeeper) -> None:
+    project = await a_project(keeper)
+    session = await a_session(keeper, project, policy="standard")
+    await keeper.projects.change(project, terms=LayerTerms(policy=PolicyTemplate.REGULATED), principal=ADA)
+
+    rebased = await keeper.rebase_session(session.id, principal=ADA)
+
+    assert (await keeper.scoping.scope(rebased)).context.policy is PolicyTemplate.REGULATED
+    events = await keeper.session_events(session.id, principal=ADA)
+    assert events[-1].data["policy"] == "regulated"

@@ -182,10 +182,13 @@ class Scoping:
         expected_version: int | None = None,
         trace_id: str | None = None,
     ) -> Session:
-        """Inherit again, as the layers are now; pins and what was removed stay. Raises SessionEnded."""
+        """Inherit again, as the layers are now; pins and what was removed stay. Raises SessionEnded.
+
+        Where a layer is stricter by now than the policy that was asked for, that counts, and the event tells it.
+        """
         session = await self._session_of(session_id, principal=principal)
         refuse_if_over(session)
-        resolved = await self._scopes.resolve(session.tenant, session.agent, session.purpose)
+        resolved = await self._scopes.resolve(session.tenant, session.agent, session.purpose, or_stricter=True)
         sha256 = resolved.sha256
         if sha256 is None and session.context_sha256 is not None:
             sha256 = EMPTY_SHA256
@@ -195,6 +198,9 @@ class Scoping:
             "old_context_sha256": session.context_sha256 or EMPTY_SHA256,
             "new_context_sha256": sha256 or EMPTY_SHA256,
         }
+        asked, policy = session.purpose.policy, resolved.context.policy
+        if asked is not None and policy is not asked:
+            about["policy"] = policy.value
         return await self._change_session(
             session_id,
             SettingsChange(context_sha256=sha256, about=about),

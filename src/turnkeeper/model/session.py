@@ -177,6 +177,8 @@ class SettingsChange:
         if after.purpose.module is not before.purpose.module:
             what.append("module_changed")
         said: dict[str, Any] = {"status": after.status, "what": what or ["changed"], **self.about}
+        if "mounts_changed" in what:
+            said |= _mounts_told(before, after)
         if "module_changed" in what:
             said["module"] = after.purpose.module
         return said if self.reason is None else said | {"reason": self.reason}
@@ -213,6 +215,18 @@ class SettingsChange:
     def _idle_for_seconds(self, session: Session) -> int:
         wanted = self.idle_for_seconds or session.idle_for_seconds
         return wanted if self.lifetime is None else min(wanted, self.lifetime.most_idle_seconds)
+
+
+def _mounts_told(before: Session, after: Session) -> dict[str, Any]:
+    """What was pinned or had back, and what is done without from now on."""
+    had, has = ({mount.ref: None for mount in each.mounts} for each in (before, after))
+    lacked, lacks = (dict.fromkeys(each.removed) for each in (before, after))
+    pinned = [ref for ref in (*has, *lacked) if ref not in had and ref not in lacks]
+    removed = [ref for ref in (*had, *lacks) if ref not in has and ref not in lacked]
+    return {
+        name: [{"kind": ref.kind.value, "id": ref.id} for ref in dict.fromkeys(refs)]
+        for name, refs in (("pinned", pinned), ("removed", removed))
+    }
 
 
 EXPIRY = SettingsChange(status=SessionStatus.EXPIRED, reason="inactivity")
