@@ -479,7 +479,7 @@ def substrate_desk(world: World) -> SubstrateDesk:
             store.blobs,
             world.clock,
             settings.artifact_bytes,
-            StorageQuota(world.directory, store.artifacts, store.outputs),
+            StorageQuota(world.directory),
         ),
         manifests=store.manifests,
         pointers=store.pointers,

@@ -280,7 +280,7 @@ class Turnkeeper:
     def _keep_channels(self) -> None:
         """What comes in and goes out through channels, and what comes along."""
         store, world, settings = self._store, self._world, self.settings
-        room = StorageQuota(world.directory, store.artifacts, store.outputs)
+        room = StorageQuota(world.directory)
         shelf = ArtifactShelf(store.artifacts, store.blobs, self._clock, settings.artifact_bytes, room)
         self.artifacts = Artifacts(store.artifacts, shelf, audit=self._audit_of_command)
         self.manifests = Manifests(

@@ -44,6 +44,7 @@ MEANT_TO_WALK = {
     "sessions_after",
     "sources_of_session",
     "stays_of_user",
+    "stored_bytes",
     "storage_totals",
 }
 
@@ -75,6 +76,7 @@ ONLY_POSTGRES = {
     "lock_lease",
     "lock_long_runs",
     "lock_sessions",
+    "lock_storage",
     "sweep_erased",
 }
 

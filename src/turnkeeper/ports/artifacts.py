@@ -11,10 +11,11 @@ from turnkeeper.model.ids import ArtifactId, TenantId
 
 
 class ArtifactStore(Protocol):
-    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts) -> Artifact:
+    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts, *, most: int | None = None) -> Artifact:
         """Keep an artifact for good, and its content unless the tenant has it already.
 
-        One of the same id is left as it is, and returned. What was brought for nothing is dropped. Raises UploadLost.
+        One of the same id is left as it is, and returned. What was brought for nothing is dropped. Raises
+        UploadLost, or QuotaExceeded when the tenant would have more than `most` bytes. What it has takes no room.
         """
 
     async def get(self, tenant: TenantId, artifact_id: ArtifactId) -> Artifact:

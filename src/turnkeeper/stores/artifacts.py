@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from turnkeeper.errors import QuotaExceeded
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.blob import PIECE_BYTES, Blob, ByteRange, NewBlob, Piece
 from turnkeeper.model.ids import ArtifactId, TenantId, UserId
+from turnkeeper.model.layer import Quota
 from turnkeeper.stores.rows import Params, Row, micros, moment
 
 
@@ -68,3 +70,9 @@ def overlapping(pieces: Sequence[Row], blob: Blob, part: ByteRange) -> Iterator[
             inner = ByteRange(first=max(part.first - begin, 0), last=min(part.last - begin, size - 1))
             yield row["no"], row["sha256"], size, inner
         begin += size
+
+
+def check_room(stored: Row | None, most: int) -> None:
+    """Raises QuotaExceeded when the tenant keeps more than it may, with what it is about to keep."""
+    if stored is not None and stored["found"] > most:
+        raise QuotaExceeded(Quota.STORAGE_BYTES, most)

@@ -27,7 +27,7 @@ class ArtifactShelf:
     blobs: BlobStore
     clock: Clock
     most_bytes: int
-    check_room: Callable[[TenantId, Blob], Awaitable[None]] | None = None
+    quota: Callable[[TenantId], Awaitable[int | None]] | None = None
 
     async def keep(
         self,
@@ -50,8 +50,7 @@ class ArtifactShelf:
             async for piece in self._limited(_in_pieces(content)):
                 await upload.add(piece)
             new = await upload.finish()
-            if self.check_room is not None:
-                await self.check_room(principal.tenant, new.blob)
+            most = None if self.quota is None else await self.quota(principal.tenant)
             artifact = Artifact(
                 tenant=principal.tenant,
                 id=artifact_id or ArtifactId(self.clock.new_id("art")),
@@ -62,7 +61,7 @@ class ArtifactShelf:
                 created_by=principal.user,
                 created_at=self.clock.now(),
             )
-            kept = await self.store.keep(artifact, new, audit)
+            kept = await self.store.keep(artifact, new, audit, most=most)
         except BaseException:
             await upload.discard()
             raise

@@ -22,17 +22,20 @@ class PostgresArtifacts:
         self._database = database
         self._audit = audit
 
-    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts) -> Artifact:
-        kept = await self._database.finish(self._audit.append(audit, lambda entry: self._keep(artifact, new, entry)))
+    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts, *, most: int | None = None) -> Artifact:
+        write = self._audit.append(audit, lambda entry: self._keep(artifact, new, entry, most))
+        kept = await self._database.finish(write)
         assert kept is not None
         return kept
 
-    async def _keep(self, artifact: Artifact, new: NewBlob, entry: AuditEntry) -> Artifact:
+    async def _keep(self, artifact: Artifact, new: NewBlob, entry: AuditEntry, most: int | None) -> Artifact:
         async with self._database.transaction("keep_artifact") as tx:
             params = rows.artifact_params(artifact)
             known = await tx.one(sql.get_artifact, params)
             if known is None:
-                await _keep_blob(tx, new)
+                if most is not None:
+                    await tx.run(sql.lock_storage, {"tenant": artifact.tenant})
+                await _keep_blob(tx, new, most)
                 await tx.run(sql.insert_artifact, params)
                 known = await tx.one(sql.get_artifact, params)
             else:
@@ -61,13 +64,15 @@ class PostgresArtifacts:
         return rows.blob_of(found[0])
 
 
-async def _keep_blob(tx: Tx, new: NewBlob) -> None:
+async def _keep_blob(tx: Tx, new: NewBlob, most: int | None) -> None:
     """The content, unless the tenant has it; then what was brought is dropped.
 
     What is there may be gone by the time it is held, because it was just collected; then it is kept after all.
     """
     for _ in range(MOST_TRIES):
         if await tx.run(sql.insert_blob, rows.blob_params(new)):
+            if most is not None:
+                rows.check_room(await tx.one(sql.stored_bytes, rows.place_of(new.blob)), most)
             before = len(await tx.run(sql.hold_pieces, rows.place_of(new.blob)))
             if before + len(new.pieces) != new.count:
                 raise UploadLost

@@ -1472,6 +1472,13 @@ SELECT s.id, s.classification,
          WHERE o.tenant = s.tenant AND o.session_id = s.id AND o.kind = 'artifact') AS output_bytes
   FROM sessions s WHERE s.tenant = :tenant AND s.id >= :first AND s.id > :after ORDER BY s.id LIMIT :limit;
 
+-- name: lock_storage
+-- Whoever measures what a tenant keeps is alone with it until it has kept its own.
+SELECT pg_advisory_xact_lock(26, hashtext(:tenant));
+
+-- name: stored_bytes
+SELECT COALESCE(SUM(size), 0) AS found FROM blobs WHERE tenant = :tenant;
+
 -- name: storage_totals
 SELECT (SELECT COUNT(*) FROM blobs WHERE tenant = :tenant) AS blobs,
        (SELECT COALESCE(SUM(size), 0) FROM blobs WHERE tenant = :tenant) AS blob_bytes,

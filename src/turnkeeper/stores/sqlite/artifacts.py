@@ -20,14 +20,14 @@ class SqliteArtifacts:
         self._database = database
         self._audit = audit
 
-    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts) -> Artifact:
-        return await self._database.write("keep_artifact", lambda tx: self._keep(tx, artifact, new, audit))
+    async def keep(self, artifact: Artifact, new: NewBlob, audit: AuditFacts, *, most: int | None = None) -> Artifact:
+        return await self._database.write("keep_artifact", lambda tx: self._keep(tx, artifact, new, audit, most))
 
-    def _keep(self, tx: Tx, artifact: Artifact, new: NewBlob, audit: AuditFacts) -> Artifact:
+    def _keep(self, tx: Tx, artifact: Artifact, new: NewBlob, audit: AuditFacts, most: int | None) -> Artifact:
         params = rows.artifact_params(artifact)
         known = tx.execute(sql.get_artifact, params).fetchone()
         if known is None:
-            _keep_blob(tx, new)
+            _keep_blob(tx, new, most)
             tx.execute(sql.insert_artifact, params)
         else:
             _drop_pieces(tx, new)
@@ -54,9 +54,11 @@ class SqliteArtifacts:
         return rows.blob_of(found[0])
 
 
-def _keep_blob(tx: Tx, new: NewBlob) -> None:
+def _keep_blob(tx: Tx, new: NewBlob, most: int | None) -> None:
     """The content, unless the tenant has it; then what was brought is dropped."""
     if tx.execute(sql.insert_blob, rows.blob_params(new)).fetchall():
+        if most is not None:
+            rows.check_room(tx.execute(sql.stored_bytes, rows.place_of(new.blob)).fetchone(), most)
         before = len(tx.execute(sql.hold_pieces, rows.place_of(new.blob)).fetchall())
         if before + len(new.pieces) != new.count:
             raise UploadLost
