@@ -246,12 +246,12 @@ async def test_nyqst_43_the_run_beyond_the_quota_is_refused_and_audited(keeper: 
         try:
             await keeper.chat(f"m{number}", session_id=session.id if number % 2 else None, principal=ADA)
         except QuotaExceeded as full:
-            return full.code
+            return f"{full.code} {full.facts['limit']} {full.facts['with_this']}"
         return "answered"
 
     said = await asyncio.gather(*(say(number) for number in range(9)))
 
-    assert (said.count("answered"), said.count("quota_exceeded")) == (5, 4)
+    assert (said.count("answered"), said.count("quota_exceeded 5 6")) == (5, 4)
     refusals = [e async for e in keeper.audit_entries("acme") if b"quota_exceeded" in _bytes(e.body)]
     assert len(refusals) == 4
 
@@ -273,7 +273,7 @@ async def test_no_more_sessions_live_in_a_tenant_than_its_quota_allows(
 
     made = await asyncio.gather(*(begin(number) for number in range(16)))
     living = [each for each in made if isinstance(each, Session)]
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(QuotaExceeded, match="may have 3 sessions that live, and would have 4 with this"):
         await keeper.chat("Hello", agent="echo")
     await keeper.close_session(living[0].id)
 
@@ -286,7 +286,7 @@ async def test_no_more_is_kept_of_a_tenant_than_its_quota_allows(keeper: Turnkee
 
     await keeper.artifacts.keep(b"0123456789", media_type="text/plain")
     await keeper.artifacts.keep(b"0123456789", media_type="text/plain")
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(QuotaExceeded, match="may have 10 bytes of content, and would have 11 with this"):
         await keeper.artifacts.keep(b"x", media_type="text/plain")
 
 

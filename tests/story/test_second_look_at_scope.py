@@ -234,7 +234,7 @@ async def test_what_is_due_in_a_suspended_tenant_waits_and_writes_nothing(settin
 
         @keeper.agent("writer")
         async def writer(turn: AgentTurn) -> str:
-            return (await turn.call("connector.crm.write", line="x")).status
+            return f"{(await turn.call('connector.crm.write', line='x')).status}"
 
         await keeper.chat("Hello", agent="writer", principal=ADA)
         await keeper.tenants.change("acme", status="suspended", principal=operator)

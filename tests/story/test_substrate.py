@@ -188,6 +188,7 @@ async def test_nyqst_59_60_every_turn_is_one_run_whose_outputs_are_found_by_it(k
         OutputKind.MANIFEST: 0,
         OutputKind.POINTER: 0,
     }
+    assert (await keeper.substrate.counts(session.id, run_id=runs[0].id))[OutputKind.ARTIFACT] == 1
 
 
 async def test_a_plain_turn_has_nothing_to_account_for(keeper: Turnkeeper) -> None:

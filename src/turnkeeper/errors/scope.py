@@ -154,8 +154,20 @@ class QuotaExceeded(TurnkeeperError):
     code = "quota_exceeded"
     title = "The quota of the tenant is used up"
 
-    def __init__(self, quota: str, limit: int) -> None:
-        super().__init__(f"This tenant may have {limit} {quota}, and has them. Ask the operator.", quota=quota)
+    def __init__(self, quota: str, limit: int, *, with_this: int) -> None:
+        super().__init__(
+            f"This tenant may have {limit} {_IN_WORDS[quota]}, and would have {with_this} with this. Ask the operator.",
+            quota=str(quota),
+            limit=limit,
+            with_this=with_this,
+        )
+
+
+_IN_WORDS = {
+    "runs_monthly": "runs in a calendar month",
+    "sessions": "sessions that live",
+    "storage_bytes": "bytes of content",
+}
 
 
 class IsolationUnavailable(TurnkeeperError):

@@ -115,10 +115,12 @@ class Substrate:
         run = None if run_id is None else RunId(run_id)
         return await self._outputs.list(session.tenant, session.id, run_id=run, kind=kind, after=after, limit=limit)
 
-    async def counts(self, session_id: str, *, principal: Principal = LOCAL) -> Mapping[OutputKind, int]:
-        """How much came out of a session, by kind."""
+    async def counts(
+        self, session_id: str, *, run_id: str | None = None, principal: Principal = LOCAL
+    ) -> Mapping[OutputKind, int]:
+        """How much came out of a session, or of one run in it, by kind."""
         session = await self._session_of(session_id, principal=principal)
-        found = await self._outputs.counts(session.tenant, session.id)
+        found = await self._outputs.counts(session.tenant, session.id, run_id=None if run_id is None else RunId(run_id))
         return {kind: found.get(kind, 0) for kind in OutputKind}
 
     async def cost(self, session_id: str, *, principal: Principal = LOCAL) -> SessionCost:

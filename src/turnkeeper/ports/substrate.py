@@ -101,7 +101,10 @@ class OutputStore(Protocol):
     ) -> Sequence[Output]:
         """In the order of the feed."""
 
-    async def counts(self, tenant: TenantId, session_id: SessionId) -> Mapping[OutputKind, int]: ...
+    async def counts(
+        self, tenant: TenantId, session_id: SessionId, *, run_id: RunId | None = None
+    ) -> Mapping[OutputKind, int]:
+        """How much came out of a session, or of one run in it."""
 
     async def cost(self, tenant: TenantId, session_id: SessionId) -> SessionCost: ...
 

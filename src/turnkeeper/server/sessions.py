@@ -131,7 +131,7 @@ async def create_session(
     "/current",
     name="current_session",
     response_model=SessionOut,
-    responses={201: {"model": SessionOut, "description": "It began with this."}} | problems(*WITH_BODY, *BEGINNING),
+    responses=problems(*WITH_BODY, *BEGINNING) | {201: {"model": SessionOut, "description": "It began with this."}},
 )
 async def current_session(
     request: Request, response: Response, body: CurrentIn, keeper: Keeper, caller: Caller

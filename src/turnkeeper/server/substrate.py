@@ -304,7 +304,7 @@ async def list_outputs(
     found = await keeper.substrate.outputs(
         session_id, run_id=run_id, kind=kind, principal=caller, after=cursor or 0, limit=limit + 1
     )
-    counts = await keeper.substrate.counts(session_id, principal=caller)
+    counts = await keeper.substrate.counts(session_id, run_id=run_id, principal=caller)
     has_more = len(found) > limit
     return OutputsOut(
         items=[OutputOut.of(each) for each in found[:limit]],

@@ -223,7 +223,7 @@ class CountsOut(Outbound):
 
 
 class OutputsOut(Outbound):
-    """`counts` are those of the whole session."""
+    """`counts` are those of the whole session, or of the run that was asked for; all kinds, and all pages."""
 
     items: list[OutputOut]
     counts: CountsOut

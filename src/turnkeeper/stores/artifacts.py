@@ -75,4 +75,4 @@ def overlapping(pieces: Sequence[Row], blob: Blob, part: ByteRange) -> Iterator[
 def check_room(stored: Row | None, most: int) -> None:
     """Raises QuotaExceeded when the tenant keeps more than it may, with what it is about to keep."""
     if stored is not None and stored["found"] > most:
-        raise QuotaExceeded(Quota.STORAGE_BYTES, most)
+        raise QuotaExceeded(Quota.STORAGE_BYTES, most, with_this=stored["found"])

@@ -284,7 +284,8 @@ async def _count_in(tx: Tx, intake: Intake, quotas: Quotas) -> None:
         place = {"tenant": intake.run.tenant, "month": quotas.month}
         await tx.run(sql.start_run_count, place)
         if not await tx.run(sql.count_run, place | {"most": quotas.runs}):
-            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs)
+            begun = await tx.one(sql.read_run_count, place)
+            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs, with_this=begun["runs"] + 1 if begun else 1)
 
 
 def _request_params(intake: Intake) -> dict[str, Any]:

@@ -96,8 +96,11 @@ class PostgresOutputs:
         }
         return [rows.output_of(row) for row in await self._database.read(sql.list_outputs, place)]
 
-    async def counts(self, tenant: TenantId, session_id: SessionId) -> Mapping[OutputKind, int]:
-        found = await self._database.read(sql.count_outputs, {"tenant": tenant, "session_id": session_id})
+    async def counts(
+        self, tenant: TenantId, session_id: SessionId, *, run_id: RunId | None = None
+    ) -> Mapping[OutputKind, int]:
+        place = {"tenant": tenant, "session_id": session_id, "run_id": run_id}
+        found = await self._database.read(sql.count_outputs, place)
         return {OutputKind(row["kind"]): row["count"] for row in found}
 
     async def cost(self, tenant: TenantId, session_id: SessionId) -> SessionCost:

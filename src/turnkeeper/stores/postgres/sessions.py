@@ -295,7 +295,7 @@ async def refuse_more_sessions(tx: Tx, session: Session, most: int | None) -> No
     await tx.run(sql.lock_sessions, {"tenant": session.tenant})
     found = await tx.one(sql.living_sessions, living_params(session))
     if found is not None and found["found"] >= most:
-        raise QuotaExceeded(Quota.SESSIONS, most)
+        raise QuotaExceeded(Quota.SESSIONS, most, with_this=found["found"] + 1)
 
 
 def _newest_messages(loaded: Row) -> Iterator[Message]:

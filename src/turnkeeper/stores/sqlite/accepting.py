@@ -169,4 +169,5 @@ def _count_in(tx: Tx, intake: Intake, quotas: Quotas) -> None:
         place = {"tenant": intake.run.tenant, "month": quotas.month}
         tx.execute(sql.start_run_count, place)
         if not tx.execute(sql.count_run, place | {"most": quotas.runs}).fetchall():
-            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs)
+            begun = tx.execute(sql.read_run_count, place).fetchone()["runs"]
+            raise QuotaExceeded(Quota.RUNS_MONTHLY, quotas.runs, with_this=begun + 1)

@@ -86,8 +86,11 @@ class SqliteOutputs:
         }
         return [rows.output_of(row) for row in self._database.read(sql.list_outputs, place)]
 
-    async def counts(self, tenant: TenantId, session_id: SessionId) -> Mapping[OutputKind, int]:
-        found = self._database.read(sql.count_outputs, {"tenant": tenant, "session_id": session_id})
+    async def counts(
+        self, tenant: TenantId, session_id: SessionId, *, run_id: RunId | None = None
+    ) -> Mapping[OutputKind, int]:
+        place = {"tenant": tenant, "session_id": session_id, "run_id": run_id}
+        found = self._database.read(sql.count_outputs, place)
         return {OutputKind(row["kind"]): row["count"] for row in found}
 
     async def cost(self, tenant: TenantId, session_id: SessionId) -> SessionCost:

@@ -1185,7 +1185,9 @@ SELECT * FROM outputs
  ORDER BY no LIMIT :limit;
 
 -- name: count_outputs
-SELECT kind, COUNT(*) AS count FROM outputs WHERE tenant = :tenant AND session_id = :session_id GROUP BY kind;
+SELECT kind, COUNT(*) AS count FROM outputs
+ WHERE tenant = :tenant AND session_id = :session_id AND (:run_id IS NULL OR run_id = :run_id)
+ GROUP BY kind;
 
 -- name: accounts_of_session
 SELECT id, account FROM runs

@@ -238,4 +238,4 @@ def refuse_more_sessions(tx: Tx, session: Session, most: int | None) -> None:
         return
     found = tx.execute(sql.living_sessions, living_params(session)).fetchone()
     if found["found"] >= most:
-        raise QuotaExceeded(Quota.SESSIONS, most)
+        raise QuotaExceeded(Quota.SESSIONS, most, with_this=found["found"] + 1)
