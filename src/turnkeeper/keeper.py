@@ -819,7 +819,7 @@ class Turnkeeper:
             session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         bands = self._world.policy.bands
         session = session.living_for(await lifetime_of(session, session.packs, self._world.packs, bands))
-        session = await self.scoping.pinned_in(session, pins)
+        session = await self.scoping.pinned_in(session, pins, principal=principal)
         quotas = await self._engine.take_in.quotas(session.tenant, envelope.received_at)
         said = (purpose, pins, without, title, idle_for_seconds, from_session_id, saved, is_current)
         kept = await self._store.sessions.create(

@@ -290,6 +290,40 @@ async def test_no_more_is_kept_of_a_tenant_than_its_quota_allows(keeper: Turnkee
         await keeper.artifacts.keep(b"x", media_type="text/plain")
 
 
+async def test_a_layer_can_be_changed_after_one_of_its_mounts_was_deleted(keeper: Turnkeeper) -> None:
+    pointer = await keeper.pointers.create("plan", principal=ADA)
+    gone = MountRef(kind=MountKind.POINTER, id=pointer.id)
+    project, other = await a_project(keeper, gone), await a_project(keeper)
+    await keeper.pointers.delete(pointer.id, principal=ADA)
+
+    archived = await keeper.projects.change(project, status="archived", principal=ADA)
+
+    assert archived.status == "archived"
+    with pytest.raises(MountNotFound):
+        await keeper.projects.change(other, terms=with_mounts(gone), principal=ADA)
+
+
+async def test_nobody_pins_what_they_may_not_read(keeper: Turnkeeper) -> None:
+    secret = await keeper.artifacts.keep(b"of ada alone", principal=ADA)
+    own = await keeper.artifacts.keep(b"of ben", principal=BEN)
+    shared = await keeper.artifacts.keep(b"for all", principal=ADA)
+    await keeper.manifests.create({"shared": shared}, principal=ADA)
+    session = await keeper.create_session(agent="echo", principal=BEN)
+    pins = [Pin(kind=MountKind.ARTIFACT, id=each.sha256) for each in (own, shared)]
+
+    pinned = await keeper.scoping.pin(session.id, *pins, principal=BEN)
+
+    assert {mount.id for mount in pinned.mounts} == {own.sha256, shared.sha256}
+    pin = Pin(kind=MountKind.ARTIFACT, id=secret.sha256)
+    with pytest.raises(MountNotFound):
+        await keeper.scoping.pin(session.id, pin, principal=BEN)
+    with pytest.raises(MountNotFound):
+        await keeper.scoping.change(session.id, Wanted(exactly={MountKind.ARTIFACT: (pin,)}), principal=BEN)
+    with pytest.raises(MountNotFound):
+        await keeper.create_session(agent="echo", pins=[pin], principal=BEN)
+    assert (await keeper.scoping.pin(session.id, pin, principal=ADA)).mounts[-1].id == secret.sha256
+
+
 async def test_of_uploads_that_come_at_once_only_those_are_kept_that_the_quota_allows(
     keeper: Turnkeeper, other_keeper: Turnkeeper
 ) -> None:

@@ -104,7 +104,7 @@ class MountNotFound(TurnkeeperError):
     title = "There is nothing of this kind and id"
 
     def __init__(self, kind: str, id: str) -> None:
-        super().__init__(f"There is no {kind} {id!r} that this session could mount or lose. Check its id.")
+        super().__init__(f"There is no {kind} {id!r} to mount or to do without. Check its id.")
 
 
 class MountExcluded(TurnkeeperError):

@@ -82,7 +82,7 @@ class Layers:
         self._check_may_create(principal)
         id, terms = self._new_id(id), well_typed(terms, LayerTerms)
         tenant = TenantId(id) if self._level is Level.TENANT else principal.tenant
-        await self._check(name, terms, tenant)
+        await self._check(name, terms, tenant, before=None)
         if self._level is Level.OBJECTIVE:
             if project_id is None:
                 raise EnvelopeInvalid.at("/project_id", "must name the project of this objective")
@@ -190,7 +190,7 @@ class Layers:
             terms=before.terms if terms is None else terms,
             updated_at=self._clock.now(),
         )
-        await self._check(changed.name, changed.terms, changed.tenant)
+        await self._check(changed.name, changed.terms, changed.tenant, before=before)
         audit = self._audit_of(Command.CHANGE_LAYER, changed, principal, trace_id)
         if before.revision == 0:
             changed = replace(changed, revision=1, created_at=changed.updated_at)
@@ -247,12 +247,13 @@ class Layers:
         if project.status is not LayerStatus.ACTIVE:
             raise LayerNotActive(project.level, project.id, project.status)
 
-    async def _check(self, name: str, terms: LayerTerms, tenant: TenantId) -> None:
+    async def _check(self, name: str, terms: LayerTerms, tenant: TenantId, *, before: Layer | None) -> None:
         check_name(name)
         check_terms(terms, self._level)
-        # What is mounted below must be there now; what is excluded need not be there yet.
+        # What is mounted below anew must be there now; what is excluded need not be there yet.
+        known = {default.ref for default in before.terms.mounts} if before else set()
         for default in terms.mounts:
-            if await self._scopes.stand(tenant, default.ref) is None:
+            if default.ref not in known and await self._scopes.stand(tenant, default.ref) is None:
                 raise MountNotFound(default.kind, default.id)
 
     def _audit_of(self, command: Command, layer: Layer, principal: Principal, trace_id: str | None) -> AuditFacts:

@@ -148,7 +148,7 @@ class Scoping:
             session = await self._session_of(session_id, principal=principal)
             if expected_version not in (None, session.version):
                 raise VersionMoved(session.id, expected=expected_version or 0, actual=session.version)
-            change = await self._change_of(session, wanted)
+            change = await self._change_of(session, wanted, principal)
             if change is None:
                 return session
             try:
@@ -225,12 +225,13 @@ class Scoping:
             purpose = replace(purpose, policy=inherited.policy)
         return purpose
 
-    async def pinned_in(self, session: Session, pins: Sequence[Pin]) -> Session:
+    async def pinned_in(self, session: Session, pins: Sequence[Pin], *, principal: Principal) -> Session:
         """A session that is about to begin, with these pins on top of what it inherited."""
         if not pins:
             return session
         context = await self._scopes.context(session)
-        choice = await self._with(session, context, Choice(pins=session.mounts, removed=session.removed), pins)
+        before = Choice(pins=session.mounts, removed=session.removed)
+        choice = await self._with(session, context, before, pins, principal)
         return replace(session, mounts=choice.pins, removed=choice.removed)
 
     # --- layout
@@ -263,7 +264,7 @@ class Scoping:
         refuse_if_over(session)
         return session
 
-    async def _change_of(self, session: Session, wanted: Wanted) -> SettingsChange | None:
+    async def _change_of(self, session: Session, wanted: Wanted, principal: Principal) -> SettingsChange | None:
         """None when everything is as it is wanted already."""
         status = _status_of(session, wanted)
         changes: dict[str, Any] = {
@@ -278,7 +279,7 @@ class Scoping:
             purpose = replace(purpose, objective=wanted.objective)
         if purpose != session.purpose:
             changes["purpose"] = purpose
-        changes |= await self._mounts_of(session, wanted)
+        changes |= await self._mounts_of(session, wanted, principal)
         says_anything = any(value is not None for value in changes.values())
         if status is None and not says_anything:
             return None
@@ -288,7 +289,7 @@ class Scoping:
             changes |= {"status": status, "reason": _reason_of(wanted, status)}
         return SettingsChange(**changes)
 
-    async def _mounts_of(self, session: Session, wanted: Wanted) -> dict[str, Any]:
+    async def _mounts_of(self, session: Session, wanted: Wanted, principal: Principal) -> dict[str, Any]:
         if not wanted.changes_mounts:
             return {}
         refuse_if_over(session)
@@ -298,9 +299,10 @@ class Scoping:
             if not has(choice, context, ref):
                 raise MountNotFound(ref.kind, ref.id)
             choice = unpinned(choice, context, ref)
-        choice = await self._with(session, context, choice, wanted.pin)
+        choice = await self._with(session, context, choice, wanted.pin, principal)
         for kind, pins in wanted.exactly.items():
-            mounts = [await self._mount(session, pin) for pin in pins if not _is_there(choice, context, pin.ref)]
+            new = [pin for pin in pins if not _is_there(choice, context, pin.ref)]
+            mounts = [await self._mount(session, pin, principal) for pin in new]
             kept = [_stub(session, pin) for pin in pins if _is_there(choice, context, pin.ref)]
             choice = chosen(choice, context, kind, [*kept, *mounts])
         if len(choice.pins) > self._settings.mounts:
@@ -310,20 +312,22 @@ class Scoping:
             return {}
         return {"mounts": choice.pins, "removed": choice.removed}
 
-    async def _with(self, session: Session, context: Context, choice: Choice, pins: Sequence[Pin]) -> Choice:
+    async def _with(
+        self, session: Session, context: Context, choice: Choice, pins: Sequence[Pin], principal: Principal
+    ) -> Choice:
         for pin in pins:
-            mount = await self._mount(session, pin)
+            mount = await self._mount(session, pin, principal)
             choice = pinned(choice, context, mount)
         if len(choice.pins) > self._settings.mounts:
             most = self._settings.mounts
             raise EnvelopeInvalid.at("/mounts", f"would be too many: a session mounts at most {most}")
         return choice
 
-    async def _mount(self, session: Session, pin: Pin) -> Mount:
-        """Raises MountNotFound, also for what belongs to another tenant, MountExcluded or EnvelopeInvalid."""
+    async def _mount(self, session: Session, pin: Pin, principal: Principal) -> Mount:
+        """Raises MountNotFound, also for what who pins it may not read, MountExcluded or EnvelopeInvalid."""
         check_ref(pin.ref)
         stand = await self._scopes.stand(session.tenant, pin.ref)
-        if stand is None:
+        if stand is None or not await self._scopes.is_open(pin.ref, principal):
             raise MountNotFound(pin.kind, pin.ref.id)
         if pin.ref in await self._scopes.excluded(session):
             raise MountExcluded(pin.kind, pin.ref.id)

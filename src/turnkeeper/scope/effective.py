@@ -19,6 +19,7 @@ from turnkeeper.model.ids import AgentId, KnowledgeBaseId, PointerId, TenantId
 from turnkeeper.model.layer import Layer, LayerStatus
 from turnkeeper.model.mount import MountKind, MountRef
 from turnkeeper.model.pointer import Pointer
+from turnkeeper.model.principal import Principal
 from turnkeeper.model.purpose import IN_PROCESS, Purpose
 from turnkeeper.model.run import Run
 from turnkeeper.model.scope import NOTHING_INHERITED, ChainLink, Context, Level, SessionScope
@@ -163,6 +164,14 @@ class LiveScopes:
             if ref.kind is MountKind.ARTIFACT and not await self.artifacts.of_content(tenant, ref.id):
                 missing.add(ref)
         return frozenset(missing)
+
+    async def is_open(self, ref: MountRef, principal: Principal) -> bool:
+        """Whether a person may mount it: an artifact only who may read it, all else everyone of the tenant."""
+        if ref.kind is not MountKind.ARTIFACT:
+            return True
+        found = await self.artifacts.of_content(principal.tenant, ref.id)
+        is_theirs = any(artifact.is_open_to(principal) for artifact in found)
+        return is_theirs or await self.artifacts.is_in_a_manifest(principal.tenant, ref.id)
 
     async def stand(self, tenant: TenantId, ref: MountRef) -> Stand | None:
         """Where a resource stands now; None when it is not there."""
