@@ -257,3 +257,24 @@ async def test_a_session_is_rebased_under_a_layer_that_is_stricter_by_now(keeper
     assert (await keeper.scoping.scope(rebased)).context.policy is PolicyTemplate.REGULATED
     events = await keeper.session_events(session.id, principal=ADA)
     assert events[-1].data["policy"] == "regulated"
+
+
+async def test_a_session_that_its_client_keeps_is_held_to_what_its_tenant_and_agent_say(keeper: Turnkeeper) -> None:
+    @keeper.tool("crm.write")
+    async def write(line: str) -> str:
+        """Writes it down."""
+        return line
+
+    @keeper.agent("writer")
+    async def writer(turn: AgentTurn) -> str:
+        called = await turn.call("crm.write", line="x")
+        return f"{called.code} {turn.context.inherited.policy} {turn.context.inherited.limits}"
+
+    before = await keeper.chat("Hello", agent="writer", custody="client", principal=ADA)
+    terms = LayerTerms(policy=PolicyTemplate.REGULATED, blocked_tools=("crm.*",))
+    await keeper.tenants.change("acme", terms=terms, principal=ADA)
+    await keeper.definitions.put_agent("writer", AgentTraits(limits={"max_steps": 5}), principal=ADA)
+    after = await keeper.chat("Hello", agent="writer", custody="client", principal=ADA)
+
+    assert before.text == "None standard {}"
+    assert after.text == "tool_not_permitted regulated {'max_steps': 5.0}"

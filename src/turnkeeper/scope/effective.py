@@ -109,12 +109,17 @@ class LiveScopes:
 
     async def of_run(self, session: Session, run: Run) -> SessionScope:
         scope = await self.of(session)
-        if run.agent == session.agent and run.custody is Custody.ENGINE:
+        if run.custody is Custody.ENGINE and run.agent == session.agent:
             return scope
         definition = await self.directory.agent(run.tenant, run.agent)
         return scope if definition is None else replace(scope, context=narrowed(scope.context, definition))
 
     async def context(self, session: Session) -> Context:
+        if run.custody is Custody.CLIENT:
+            # Nothing of it is kept here, so it inherits with every run, and no mounts.
+            own = await self.directory.tenant(run.tenant)
+            context = replace(resolve((own,) if own else (), agent=definition), mounts=())
+            return replace(scope, context=await self._under_its_model(run.tenant, context))
         if session.context_sha256 is None:
             return NOTHING_INHERITED
         key = (session.tenant, session.context_sha256)
