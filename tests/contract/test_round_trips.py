@@ -10,10 +10,12 @@ import pytest
 
 from tests.contract.builders import (
     NODE,
+    TENANT,
     a_kept_session,
     a_session,
     accept,
     audit_of,
+    clock,
     commit,
     end_as,
     exchange,
@@ -22,10 +24,13 @@ from tests.contract.builders import (
     load,
     turn_answering,
 )
+from turnkeeper.model.mount import MountKind, MountRef
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.store import Store
+from turnkeeper.scope.directory import Directory
 from turnkeeper.stores.postgres.store import postgres_store
+from turnkeeper.wiring import scopes_of
 
 T = TypeVar("T")
 
@@ -152,3 +157,14 @@ async def test_a_commit_after_deltas_is_still_one_round_trip(store: Store, relay
     _, for_loading_and_commit = await relay.during(commit(store, run, lease, "Welcome"))
 
     assert for_loading_and_commit == 2
+
+
+async def test_what_is_gone_of_many_mounts_is_asked_for_once_a_kind(store: Store, relay: Relay) -> None:
+    scopes = scopes_of(store, Directory(store.layers, store.users, store.definitions), clock)
+    kinds = (MountKind.KNOWLEDGE_BASE, MountKind.POINTER, MountKind.ARTIFACT)
+    refs = [MountRef(kind=kind, id=f"{no}") for kind in kinds for no in range(20)]
+    await scopes.gone(TENANT, refs)
+
+    gone, sent = await relay.during(scopes.gone(TENANT, refs))
+
+    assert (len(gone), sent) == (60, 3)

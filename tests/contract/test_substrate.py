@@ -567,14 +567,17 @@ async def test_nyqst_50_what_a_session_brought_out_is_in_its_own_reach_alone(sto
         assert await store.reach.holds_manifest(TENANT, each.id, [], published.manifest.sha256) is is_in_reach
 
 
-async def test_a_deleted_pointer_does_not_exist(store: Store) -> None:
-    pointer = await a_pointer(store)
-    assert await store.reach.pointer_exists(TENANT, pointer.id)
-    assert not await store.reach.pointer_exists(GLOBEX, pointer.id)
+async def test_of_many_pointers_and_contents_those_that_are_there_are_told_at_once(store: Store) -> None:
+    deleted, pointer = await a_pointer(store), await a_pointer(store, name="other")
+    content = (await kept(store, b"here")).sha256
 
-    await move(store, pointer, None, kind=MoveKind.DELETE)
+    await move(store, deleted, None, kind=MoveKind.DELETE)
 
-    assert not await store.reach.pointer_exists(TENANT, pointer.id)
+    asked = [deleted.id, pointer.id, PointerId("ptr_none")]
+    assert await store.pointers.living(TENANT, asked) == {pointer.id}
+    assert await store.pointers.living(GLOBEX, asked) == set()
+    assert await store.artifacts.kept_of(TENANT, [content, "ab" * 32]) == {content}
+    assert await store.artifacts.kept_of(GLOBEX, [content]) == set()
 
 
 # --- collection

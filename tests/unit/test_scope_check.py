@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from turnkeeper.model.gate import GateKind, GateRule
-from turnkeeper.model.ids import PointerId, SessionId, TenantId
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.mount import Mount, MountKind
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.purpose import PolicyTemplate
@@ -22,9 +22,6 @@ TOOL = ToolSpec(name="docs.file.read", description="", parameters={}, action="do
 
 class Shelf:
     """A Reach: pointer `ptr_1` has held the manifest `m1`, which has the artifact `a1`."""
-
-    async def pointer_exists(self, tenant: TenantId, pointer: PointerId) -> bool:
-        return pointer == "ptr_1"
 
     async def holds_manifest(
         self, tenant: TenantId, session_id: SessionId, pointers: Sequence[Mount], manifest: str

@@ -24,6 +24,9 @@ class ArtifactStore(Protocol):
     async def of_content(self, tenant: TenantId, sha256: str) -> Sequence[Artifact]:
         """Every artifact with this content, oldest first."""
 
+    async def kept_of(self, tenant: TenantId, hashes: Sequence[str]) -> frozenset[str]:
+        """Those of these contents of which there is an artifact."""
+
     async def is_in_a_manifest(self, tenant: TenantId, sha256: str) -> bool:
         """Whether a manifest of the tenant holds this content, so that all of the tenant may read it."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from turnkeeper.model.ids import PointerId, SessionId, TenantId
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.run import Run
 from turnkeeper.model.scope import Context, SessionScope
@@ -23,9 +23,6 @@ class Scopes(Protocol):
 
 class Reach(Protocol):
     """What lies behind mounted pointers and behind the outputs of a session."""
-
-    async def pointer_exists(self, tenant: TenantId, pointer: PointerId) -> bool:
-        """Whether there is such a pointer, and it was not deleted."""
 
     async def holds_manifest(
         self, tenant: TenantId, session_id: SessionId, pointers: Sequence[Mount], manifest: str

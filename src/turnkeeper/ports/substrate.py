@@ -53,6 +53,9 @@ class PointerStore(Protocol):
     async def get(self, tenant: TenantId, pointer_id: PointerId, *, deleted: bool = False) -> Pointer:
         """Raises PointerNotFound, unless `deleted` also for one that was deleted."""
 
+    async def living(self, tenant: TenantId, pointer_ids: Sequence[PointerId]) -> frozenset[PointerId]:
+        """Those of these that are there and were not deleted."""
+
     async def named(self, tenant: TenantId, namespace: str, name: str) -> Pointer:
         """Raises PointerNotFound."""
 

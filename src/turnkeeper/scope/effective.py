@@ -52,6 +52,9 @@ class Pointers(Protocol):
     async def get(self, tenant: TenantId, pointer_id: PointerId) -> Pointer:
         """Raises PointerNotFound, also for one that was deleted."""
 
+    async def living(self, tenant: TenantId, pointer_ids: Sequence[PointerId]) -> frozenset[PointerId]:
+        """Those of these that are there and were not deleted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
@@ -112,14 +115,14 @@ class LiveScopes:
         if run.custody is Custody.ENGINE and run.agent == session.agent:
             return scope
         definition = await self.directory.agent(run.tenant, run.agent)
-        return scope if definition is None else replace(scope, context=narrowed(scope.context, definition))
-
-    async def context(self, session: Session) -> Context:
         if run.custody is Custody.CLIENT:
             # Nothing of it is kept here, so it inherits with every run, and no mounts.
             own = await self.directory.tenant(run.tenant)
             context = replace(resolve((own,) if own else (), agent=definition), mounts=())
             return replace(scope, context=await self._under_its_model(run.tenant, context))
+        return scope if definition is None else replace(scope, context=narrowed(scope.context, definition))
+
+    async def context(self, session: Session) -> Context:
         if session.context_sha256 is None:
             return NOTHING_INHERITED
         key = (session.tenant, session.context_sha256)
@@ -162,13 +165,15 @@ class LiveScopes:
         """Those of these that are not there, or not any more. What came with a pack stays with it."""
         bases = [ref for ref in refs if ref.kind is MountKind.KNOWLEDGE_BASE]
         there = await self.bases.revisions(tenant, [KnowledgeBaseId(ref.id) for ref in bases]) if bases else {}
-        missing = {ref for ref in bases if KnowledgeBaseId(ref.id) not in there}
-        for ref in refs:
-            if ref.kind is MountKind.POINTER and await self._stand_of_pointer(tenant, ref) is None:
-                missing.add(ref)
-            if ref.kind is MountKind.ARTIFACT and not await self.artifacts.of_content(tenant, ref.id):
-                missing.add(ref)
-        return frozenset(missing)
+        pointers = [ref for ref in refs if ref.kind is MountKind.POINTER]
+        living = await self.pointers.living(tenant, [PointerId(ref.id) for ref in pointers]) if pointers else ()
+        contents = [ref for ref in refs if ref.kind is MountKind.ARTIFACT]
+        kept = await self.artifacts.kept_of(tenant, [ref.id for ref in contents]) if contents else ()
+        return frozenset(
+            [ref for ref in bases if KnowledgeBaseId(ref.id) not in there]
+            + [ref for ref in pointers if PointerId(ref.id) not in living]
+            + [ref for ref in contents if ref.id not in kept]
+        )
 
     async def is_open(self, ref: MountRef, principal: Principal) -> bool:
         """Whether a person may mount it: an artifact only who may read it, all else everyone of the tenant."""

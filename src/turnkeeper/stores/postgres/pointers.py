@@ -42,6 +42,10 @@ class PostgresPointers:
             raise PointerNotFound(pointer_id)
         return rows.pointer_of(found[0])
 
+    async def living(self, tenant: TenantId, pointer_ids: Sequence[PointerId]) -> frozenset[PointerId]:
+        place = {"tenant": tenant, "ids": list(pointer_ids)}
+        return frozenset(PointerId(row["id"]) for row in await self._database.read(sql.living_pointers, place))
+
     async def named(self, tenant: TenantId, namespace: str, name: str) -> Pointer:
         place = {"tenant": tenant, "namespace": namespace, "name": name}
         found = await self._database.read(sql.pointer_named, place)

@@ -1357,6 +1357,10 @@ SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
 -- name: artifacts_of_content
 SELECT * FROM artifacts WHERE tenant = :tenant AND sha256 = :hash ORDER BY created_at, id;
 
+-- name: kept_contents
+SELECT DISTINCT sha256 FROM artifacts
+ WHERE tenant = :tenant AND sha256 = ANY(:hashes::text[]);
+
 -- name: content_in_a_manifest
 SELECT 1 AS found FROM manifest_entries WHERE tenant = :tenant AND sha256 = :hash LIMIT 1;
 
@@ -1489,8 +1493,8 @@ SELECT (SELECT COUNT(*) FROM blobs WHERE tenant = :tenant) AS blobs,
 
 -- What a session reaches through its pointers
 
--- name: pointer_lives
-SELECT 1 AS found FROM pointers WHERE tenant = :tenant AND id = :id AND deleted_at IS NULL;
+-- name: living_pointers
+SELECT id FROM pointers WHERE tenant = :tenant AND id = ANY(:ids::text[]) AND deleted_at IS NULL;
 
 -- name: manifest_in_reach
 -- Where one of these pointers stands or stood, what one is fixed to, or what came out of the session since its last reset.

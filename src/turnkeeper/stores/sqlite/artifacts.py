@@ -44,6 +44,10 @@ class SqliteArtifacts:
         found = self._database.read(sql.artifacts_of_content, {"tenant": tenant, "hash": sha256})
         return [rows.artifact_of(row) for row in found]
 
+    async def kept_of(self, tenant: TenantId, hashes: Sequence[str]) -> frozenset[str]:
+        place = {"tenant": tenant, "hashes": json_text(list(hashes))}
+        return frozenset(row["sha256"] for row in self._database.read(sql.kept_contents, place))
+
     async def is_in_a_manifest(self, tenant: TenantId, sha256: str) -> bool:
         return bool(self._database.read(sql.content_in_a_manifest, {"tenant": tenant, "hash": sha256}))
 

@@ -7,6 +7,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import PointerId, TenantId
 from turnkeeper.model.pointer import Move, Pointer, PointerKind, PointerMove
 from turnkeeper.stores import substrate as rows
+from turnkeeper.stores.rows import json_text
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.manifests import check_manifest
@@ -37,6 +38,10 @@ class SqlitePointers:
         if not found or (found[0]["deleted_at"] is not None and not deleted):
             raise PointerNotFound(pointer_id)
         return rows.pointer_of(found[0])
+
+    async def living(self, tenant: TenantId, pointer_ids: Sequence[PointerId]) -> frozenset[PointerId]:
+        place = {"tenant": tenant, "ids": json_text(list(pointer_ids))}
+        return frozenset(PointerId(row["id"]) for row in self._database.read(sql.living_pointers, place))
 
     async def named(self, tenant: TenantId, namespace: str, name: str) -> Pointer:
         place = {"tenant": tenant, "namespace": namespace, "name": name}

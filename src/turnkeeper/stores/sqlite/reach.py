@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from turnkeeper.model.ids import PointerId, SessionId, TenantId
+from turnkeeper.model.ids import SessionId, TenantId
 from turnkeeper.model.mount import Mount
 from turnkeeper.stores import substrate as rows
 from turnkeeper.stores.rows import json_text
@@ -12,9 +12,6 @@ from turnkeeper.stores.sqlite.database import SqliteDatabase, sql
 class SqliteReach:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-
-    async def pointer_exists(self, tenant: TenantId, pointer: PointerId) -> bool:
-        return bool(self._database.read(sql.pointer_lives, {"tenant": tenant, "id": pointer}))
 
     async def holds_manifest(
         self, tenant: TenantId, session_id: SessionId, pointers: Sequence[Mount], manifest: str
