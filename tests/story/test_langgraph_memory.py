@@ -301,7 +301,8 @@ async def test_nyqst_75_a_closed_session_is_pruned_and_its_row_says_what_was_the
         assert len(await places(keeper, other.session_id)) == 1
         assert (session.agent_head, session.pruned_at) == (head, clock.now())
         events = await keeper._store.feed.read(session.tenant, Subject(session.id), after=0, limit=100)
-        assert events[-1].data["what"] == "pruned"
+        assert events[-1].data["what"] == ["pruned"]
+        assert [each.what for each in await keeper.session_events(closed.session_id)] == ["started", "closed", "pruned"]
         assert (events[-1].data["messages"], events[-1].data["last_checkpoint"]) == (2, head["checkpoint"])
         assert [message.content.strip() for message in await keeper.messages(closed.session_id)] == [
             "hello",

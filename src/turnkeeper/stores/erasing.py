@@ -136,7 +136,7 @@ def over_of(row: Row) -> OverSession:
 
 def archived_said(marked: Row, archive: NewManifest) -> dict[str, Any]:
     sha256 = archive.entries[0].sha256
-    return {"status": marked["status"], "what": "archived", "archive": sha256, "manifest": archive.sha256}
+    return {"status": marked["status"], "what": ["archived"], "archive": sha256, "manifest": archive.sha256}
 
 
 def places_of(found: Sequence[Row]) -> list[Place]:

@@ -99,4 +99,4 @@ def named_heads(lease: Sequence[rows.Row], heads: Sequence[rows.Row], checkpoint
 
 
 def pruned_said(marked: rows.Row, told: Mapping[str, Any]) -> dict[str, Any]:
-    return {"status": marked["status"], "what": "pruned", **told}
+    return {"status": marked["status"], "what": ["pruned"], **told}
