@@ -407,6 +407,7 @@ async def test_nyqst_61_a_publication_is_told_as_three_kinds_of_entries(store: S
     published = await store.outputs.publish(a_publication(session, one, two, pointer=pointer), lease=lease)
     told = (await feed_of(store, session))[-4:]
     listed = await store.outputs.list(TENANT, session.id, run_id=run.id, kind=None, after=0, limit=9)
+    assert await store.outputs.newest(TENANT, session.id, limit=2) == listed[-2:]
 
     assert published.manifest is not None
     assert published.pointer is not None

@@ -69,7 +69,7 @@ class Resuming:
             layout=await self._scoping.layout_of(session),
             messages=await self._store.sessions.messages(tenant, id, after=newest, limit=messages),
             runs=await self._store.runs.list(tenant, id, before=None, limit=MOST_RUNS),
-            outputs=await self._store.outputs.list(tenant, id, run_id=None, kind=None, after=0, limit=MOST_OUTPUTS),
+            outputs=await self._store.outputs.newest(tenant, id, limit=MOST_OUTPUTS),
             approvals=approvals,
         )
 
@@ -85,14 +85,12 @@ class Resuming:
         told = [] if after > 0 else [_beginning(session)]
         for place, entry in enumerate(entries):
             if entry.type is FeedType.RUN_ACCEPTED:
-                told += await self._woken(session, entry, entries[place - 1], entries[place + 1 :])
+                told += await self._woken(session, entry, entries[place + 1 :])
             else:
                 told += _events_of(entry)
         return told
 
-    async def _woken(
-        self, session: Session, entry: FeedEntry, paused: FeedEntry, later: Sequence[FeedEntry]
-    ) -> list[SessionEvent]:
+    async def _woken(self, session: Session, entry: FeedEntry, later: Sequence[FeedEntry]) -> list[SessionEvent]:
         """A message on a paused session resumed it, unless somebody had done so before."""
         changed = next((each for each in later if each.type is FeedType.SESSION_CHANGED), None)
         if entry.run_id is None or (changed is not None and changed.no < entry.no):

@@ -104,6 +104,9 @@ class OutputStore(Protocol):
     ) -> Sequence[Output]:
         """In the order of the feed."""
 
+    async def newest(self, tenant: TenantId, session_id: SessionId, *, limit: int) -> Sequence[Output]:
+        """What came out of a session last, oldest first."""
+
     async def counts(
         self, tenant: TenantId, session_id: SessionId, *, run_id: RunId | None = None
     ) -> Mapping[OutputKind, int]:

@@ -96,6 +96,11 @@ class PostgresOutputs:
         }
         return [rows.output_of(row) for row in await self._database.read(sql.list_outputs, place)]
 
+    async def newest(self, tenant: TenantId, session_id: SessionId, *, limit: int) -> Sequence[Output]:
+        place = {"tenant": tenant, "session_id": session_id, "limit": limit}
+        found = await self._database.read(sql.newest_outputs, place)
+        return [rows.output_of(row) for row in reversed(found)]
+
     async def counts(
         self, tenant: TenantId, session_id: SessionId, *, run_id: RunId | None = None
     ) -> Mapping[OutputKind, int]:

@@ -1469,6 +1469,9 @@ SELECT id, account FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id > :after
  ORDER BY id LIMIT :limit;
 
+-- name: newest_outputs
+SELECT * FROM outputs WHERE tenant = :tenant AND session_id = :session_id ORDER BY no DESC LIMIT :limit;
+
 -- name: storage_of_sessions
 -- What the messages of a session take, and the content that came out of it.
 SELECT s.id, s.classification,
