@@ -1,10 +1,12 @@
 """What a store promises about the past of sessions."""
 
+import asyncio
 from typing import Any
 
+import asyncpg
 import pytest
 
-from tests.contract.backends import Backend
+from tests.contract.backends import Backend, PostgresBackend
 from tests.contract.builders import (
     a_kept_session,
     a_session,
@@ -20,6 +22,7 @@ from tests.contract.builders import (
     reset,
     waiting,
 )
+from tests.eventually import eventually
 from turnkeeper.errors import TurnNotFound
 from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import RunId, SessionId
@@ -161,4 +164,32 @@ async def test_that_a_memory_was_dropped_is_told_once_and_only_of_what_is_over(s
 
     kept = await store.sessions.get(session.tenant, session.id)
     assert (early, told, kept.pruned_at) == (False, [True, False], NOON)
-    assert (await feed_of(store, session))[-1].data == {"status": "closed", "what": "pruned", "messages": 2}
+    assert (await feed_of(store, session))[-1].data == {"status": "closed", "what": ["pruned"], "messages": 2}
+
+
+async def test_on_postgresql_whoever_tells_that_a_memory_was_dropped_waits_for_the_lease_first(
+    postgres_dsn: str,
+) -> None:
+    store = PostgresBackend(postgres_dsn).store()
+    await store.database.open()
+    session = await talked(store, 1)
+    await close_session(store, session)
+    other = await asyncpg.connect(postgres_dsn)
+    held, waits = (
+        f"SELECT 1 FROM {table} WHERE {name} = '{session.id}' FOR UPDATE NOWAIT"
+        for table, name in (("leases", "subject"), ("sessions", "id"))
+    )
+    watching = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+
+    async def is_waiting() -> bool:
+        return bool(await other.fetchval(watching))
+
+    async with other.transaction():
+        await other.execute(held)
+        marking = asyncio.create_task(store.histories.mark_pruned(session.tenant, session.id, {}, at=NOON))
+        await eventually(is_waiting)
+        await other.execute(waits)
+
+    assert await marking
+    await other.close()
+    await store.database.close()

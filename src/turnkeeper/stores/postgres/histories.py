@@ -64,6 +64,8 @@ class PostgresHistories:
     async def _mark(self, tenant: TenantId, session_id: SessionId, told: Mapping[str, Any], at: datetime) -> bool:
         place = {"tenant": tenant, "session_id": session_id, "now": rows.micros(at)}
         async with self._database.transaction("prune_session") as tx:
+            # The lease first, as everywhere: the feed takes its next number from it.
+            await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
             marked = await tx.run(sql.mark_pruned, place)
             if not marked:
                 return False

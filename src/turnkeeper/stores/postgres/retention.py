@@ -33,6 +33,8 @@ class PostgresRetention:
     async def _mark(self, tenant: TenantId, session_id: SessionId, archive: NewManifest, at: datetime) -> bool:
         place = {"tenant": tenant, "session_id": session_id, "hash": archive.entries[0].sha256, "now": micros(at)}
         async with self._database.transaction("archive_session") as tx:
+            # The lease first, as everywhere: the feed takes its next number from it.
+            await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
             marked = await tx.run(sql.mark_archived, place)
             if not marked:
                 return False
