@@ -23,7 +23,7 @@ from turnkeeper.scope.inheritance import (
     Wish,
     canonical,
     chosen,
-    effective,
+    effective_of,
     excluded_by,
     hash_of,
     idle_seconds,
@@ -72,7 +72,7 @@ def a_pin(ref: MountRef) -> Mount:
 
 
 def used(context: Context, choice: Choice = Choice(), **revoked: frozenset[MountRef]) -> list[MountRef]:  # noqa: B008
-    return [each.mount.ref for each in effective(context, choice, Revoked(**revoked), began=NOON)]
+    return [each.mount.ref for each in effective_of(views(context, choice, Revoked(**revoked), began=NOON))]
 
 
 def test_nyqst_27_28_the_mounts_of_all_layers_are_had_in_their_order_and_name_who_gave_them() -> None:
@@ -207,13 +207,13 @@ def test_nyqst_30_31_33_40_pinning_and_removing_one_thing_again_and_again_is_sta
     without_p1 = unpinned(unpinned(with_p4, context, P1), context, P1)
     again = pinned(without_p1, context, a_pin(P1))
 
-    assert [(e.mount.ref, e.source) for e in effective(context, with_p4, Revoked(), began=NOON)][-1] == (
+    assert [(e.mount.ref, e.source) for e in effective_of(views(context, with_p4, Revoked(), began=NOON))][-1] == (
         P4,
         Level.SESSION,
     )
     assert (used(context, without_p1), without_p1.removed) == ([P2, P4], (P1,))
     assert (used(context, again), again.removed, again.pins) == ([P1, P2, P4], (), with_p4.pins)
-    assert effective(context, again, Revoked(), began=NOON)[0].source is Level.PROJECT
+    assert effective_of(views(context, again, Revoked(), began=NOON))[0].source is Level.PROJECT
     assert unpinned(again, context, P4).pins == ()
 
 

@@ -270,12 +270,8 @@ def views(context: Context, choice: Choice, revoked: Revoked, *, began: datetime
     return tuple(seen)
 
 
-def effective(context: Context, choice: Choice, revoked: Revoked, *, began: datetime) -> tuple[EffectiveMount, ...]:
-    """((inherited - removed) + pinned) - excluded now - gone now."""
-    return effective_of(views(context, choice, revoked, began=began))
-
-
 def effective_of(seen: Iterable[MountView]) -> tuple[EffectiveMount, ...]:
+    """((inherited - removed) + pinned) - excluded now - gone now."""
     return tuple(
         EffectiveMount(mount=each.mount, source=each.source) for each in seen if each.state is MountState.EFFECTIVE
     )
