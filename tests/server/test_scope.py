@@ -174,3 +174,17 @@ def test_nyqst_06_the_same_key_begins_one_session(ben: Api) -> None:
 
     assert one.json()["id"] == two.json()["id"]
     assert code(other) == (409, "duplicate_request")
+
+
+def test_a_list_of_mounts_takes_the_place_of_the_pins_of_who_went_before(ada: Api) -> None:
+    base = ada.post("/kbs", {"name": "Pier"}).json()["id"]
+    before = ada.post("/sessions", {"module": "research", "mounted_kbs": [base]}).json()["id"]
+    ada.post(f"/sessions/{before}/close", {})
+
+    def mounted(**asked: object) -> list[str]:
+        went_on = ada.post("/sessions", {"from_session_id": before, **asked}).json()
+        return [mount["id"] for mount in went_on["mounts"]]
+
+    assert mounted(module="analysis") == [base]
+    assert mounted(mounted_kbs=[]) == []
+    assert mounted(mounted_pointers=[]) == [base]
