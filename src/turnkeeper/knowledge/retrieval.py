@@ -60,9 +60,7 @@ def view_of(session: Session) -> UnitView:
     return UnitView(tenant=session.tenant, session_id=session.id, epoch=session.epoch.number, bases=bases)
 
 
-async def search_base(
-    units: UnitReader, tenant: TenantId, mount: Mount, words: str, limit: int
-) -> Sequence[FoundUnit]:
+async def search_base(units: UnitReader, tenant: TenantId, mount: Mount, words: str, limit: int) -> Sequence[FoundUnit]:
     """What one mounted knowledge base knows of some words, and nothing else."""
     base = (KnowledgeBaseId(mount.id), mount.revision)
     view = UnitView(tenant=tenant, session_id=NO_SESSION, epoch=0, bases=(base,))

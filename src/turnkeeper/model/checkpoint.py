@@ -16,7 +16,7 @@ _NO = {"no", "n", "deny", "denied", "reject", "rejected", "stop", "false"}
 
 
 class AskKind(StrEnum):
-    """`input` is a question of the agent, `approval` asks whether to go on, after an `escalate` verdict or at a gate."""
+    """`input` is a question of the agent; `approval` asks whether to go on: at a gate, or after `escalate`."""
 
     INPUT = "input"
     APPROVAL = "approval"
