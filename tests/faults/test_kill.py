@@ -76,19 +76,19 @@ def named_writes() -> dict[str, str]:
 
 
 def stops() -> list[tuple[str, str, str]]:
-    """Every write on both stores while it is not yet durable, and before and after that on one of them by turns.
-
-    Of what operators write only the first, by default. A soak stops everywhere.
+    """Every write while it is not yet durable, on one store by turns; what runs write also before or after that,
+    on the other one. A soak stops everywhere.
     """
     everywhere = [(store, write, moment) for store in STORES for write in named_writes() for moment in MOMENTS]
     return [stop for stop in everywhere if SOAKING or is_worth_it(*stop)]
 
 
 def is_worth_it(store: str, write: str, moment: str) -> bool:
+    turn = sorted(named_writes()).index(write)
     if moment == "written":
-        return True
-    turn = sorted(named_writes()).index(write) + MOMENTS.index(moment)
-    return named_writes()[write] not in OPERATORS and STORES[turn % 2] == store
+        return store == STORES[turn % 2]
+    is_of_runs = named_writes()[write] not in OPERATORS
+    return is_of_runs and (store, moment) == (STORES[(turn + 1) % 2], ("begun", "durable")[turn // 2 % 2])
 
 
 @pytest.mark.parametrize(("address", "write", "moment"), stops(), indirect=["address"])
