@@ -68,7 +68,8 @@ def _mount_line(mount: Told) -> str:
 
 
 def _line(session: Told) -> str:
-    about = [session["status"], f"{session['turns']} turns", session["module"] or "", session["title"] or ""]
+    turns = counting(session["turns"], "turn", "turns")
+    about = [session["status"], turns, session["module"] or "", session["title"] or ""]
     return f"{session['id']}  " + "  ".join(part for part in about if part)
 
 
