@@ -50,9 +50,9 @@ ROOMS: dict[str, set[str]] = {
     "turnkeeper": {"keeper", "settings", "agents"} | BASE,
     "server": GIVEN_TO_FACES,
     "bus": GIVEN_TO_FACES,
-    "client": GIVEN_TO_FACES,
+    "client": {"bus"} | GIVEN_TO_FACES,
     # Units and packs are checked on files, without a session and so without a Turnkeeper.
-    "cli": {"server", "client", "knowledge", "packs"} | GIVEN_TO_FACES,
+    "cli": {"server", "client", "bus", "knowledge", "packs"} | GIVEN_TO_FACES,
     "testing": {"turnkeeper", "keeper", "wiring", "settings", "stores", "agents"} | INNER,
 }
 
@@ -77,6 +77,8 @@ LIBRARIES: dict[str, set[str]] = {
     "psycopg": {"agents"},
     "psycopg_pool": {"agents"},
     "httpx2": {"agents", "channels", "client", "cli"},
+    "websockets": {"bus", "client", "cli"},
+    "cryptography": {"custody"},
     "aiosmtplib": {"channels"},
     "dateparser": {"intent"},
     "jsonschema_rs": {"channels", "intent", "keeping"},
