@@ -42,17 +42,33 @@ class Match:
     @property
     def is_sound(self) -> bool:
         """Whether it can be dispatched; one that cannot counts as a decline and is never repaired."""
-        ids = (self.skill_id, self.intent_name)
         return (
-            all(isinstance(each, str) and each and ":" not in each for each in ids)
-            and isinstance(self.lang, str)
+            _is_id(self.skill_id)
+            and _is_id(self.intent_name)
+            and _is_text(self.lang)
             and bool(_LANGUAGE.fullmatch(self.lang))
-            and isinstance(self.utterance, str)
-            and bool(self.utterance)
-            and isinstance(self.slots, Mapping)
-            and all(isinstance(key, str) and isinstance(value, str) for key, value in self.slots.items())
-            and (self.updated_session is None or isinstance(self.updated_session, Mapping))
+            and _is_text(self.utterance)
+            and _is_slots(self.slots)
+            and _is_session(self.updated_session)
         )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and bool(value) and ":" not in value
+
+
+def _is_slots(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(isinstance(key, str) and isinstance(slot, str) for key, slot in value.items())
+
+
+def _is_session(value: object) -> bool:
+    return value is None or isinstance(value, Mapping)
 
 
 class Poll(Protocol):

@@ -9,7 +9,7 @@ DEFAULT_PRIORITY = 50
 
 
 class Hook(StrEnum):
-    """Where a transformer stands: what it is handed is the sound, the words, nothing, the match, the text, the voice."""
+    """Where a transformer stands: it is handed the sound, the words, nothing, the match, the text, the voice."""
 
     AUDIO = "audio"
     UTTERANCE = "utterance"
