@@ -1,9 +1,9 @@
 """What a pipeline plugin is asked, and what it answers with."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from turnkeeper.bus.message import Message
 
@@ -124,6 +124,18 @@ class PipelinePlugin(Protocol):
 
     def intents(self) -> Sequence[KnownIntent]:
         """What it could match, for whoever asks."""
+
+
+@runtime_checkable
+class Listening(Protocol):
+    """A plugin that hears what goes over the bus, because others tell it there what they can do."""
+
+    def heard(self, message: Message) -> None:
+        """Called with every message that comes in. What it keeps of them is bounded, and it never raises."""
+
+
+Claim = Callable[[Utterance], Awaitable[bool]]
+"""How a skill in this process is asked what others are asked over the bus: whether it would take this."""
 
 
 def is_pipeline_id(text: str) -> bool:
