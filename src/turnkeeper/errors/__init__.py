@@ -47,6 +47,7 @@ from turnkeeper.errors.knowledge import (
     UnitNotFound,
     UnitTextInvalid,
 )
+from turnkeeper.errors.links import BusBacklogged, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
 from turnkeeper.errors.requests import (
     BodyTooLarge,
@@ -151,6 +152,9 @@ __all__ = [
     "BindingNotFound",
     "BodyTooLarge",
     "BudgetExceeded",
+    "BusBacklogged",
+    "BusRefused",
+    "BusUnreachable",
     "ChannelNotAccepted",
     "ChannelPayloadInvalid",
     "ChannelUnsupported",
