@@ -17,7 +17,6 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import AgentId, RunId, Subject, TenantId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
-from turnkeeper.model.session import Custody
 from turnkeeper.model.unit import UnitChanges
 from turnkeeper.ports.plugins import KnowledgeEvent, KnowledgeEventType
 from turnkeeper.ports.runs import CANCEL, Accepted
@@ -222,7 +221,7 @@ class Dispatch:
 
     async def _trim_explanations(self, run: Run) -> None:
         """Once in a while, so that the single turn does not pay for it."""
-        if run.custody is Custody.ENGINE and run.queue_no % TRIM_EVERY_RUNS == 0:
+        if run.custody.is_ours and run.queue_no % TRIM_EVERY_RUNS == 0:
             keep = self._world.settings.explanations
             await self._store.explanations.trim(run.tenant, run.session_id, keep=keep)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from turnkeeper.custody.device import DeviceMemory
 from turnkeeper.errors import LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
 from turnkeeper.knowledge.retrieval import search_base
 from turnkeeper.ledger.outbox import letters, refusals
@@ -68,6 +69,7 @@ class World:
 
     store: Store
     custodians: Mapping[Custody, Custodian]
+    device: DeviceMemory
     agents: Agents
     tools: ToolRegistry
     extractor: Extractor

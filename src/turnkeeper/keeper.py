@@ -122,6 +122,7 @@ class Turnkeeper:
             settings, clock=clock, probe=probe, policy=policy, compiler=compiler
         )
         self._store, self._clock, self.telemetry = self._world.store, self._world.clock, self._world.telemetry
+        self.device = self._world.device
         self._feed = Feed(self._store.feed, page=settings.stream_frames)
         self._engine = Engine(self._world)
         self._dispatch = Dispatch(self._world, self._engine, self._feed, has_letters=self._send_letters)
@@ -1069,7 +1070,7 @@ class Turnkeeper:
         if not is_id(run_id):
             raise RunNotFound(RunId(run_id))
         run = await self._store.runs.get(principal.tenant, RunId(run_id))
-        if run.custody is Custody.ENGINE and (run.user != principal.user or principal.session_id is not None):
+        if run.custody.is_ours and (run.user != principal.user or principal.session_id is not None):
             try:
                 await self.session(run.session_id, principal=principal)
             except SessionNotFound:

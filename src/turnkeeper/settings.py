@@ -65,6 +65,7 @@ class Settings:
     dialogue_bytes: int = 65_536
     metadata_bytes: int = 16_384
     carried_bytes: int = 262_144
+    device_memory: str = "process"
     body_bytes: int = 1_048_576
     body_depth: int = 64
     delta_seconds: float = 0.05
@@ -120,6 +121,8 @@ class Settings:
             raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
         if self.envelopes not in ("strict", "lenient"):
             raise ValueError(f"envelopes are strict or lenient, not {self.envelopes!r}")
+        if self.device_memory not in ("process", "kept"):
+            raise ValueError(f"device_memory is process or kept, not {self.device_memory!r}")
         if self.telemetry not in ("counts", "otel"):
             raise ValueError(f"telemetry is counts or otel, not {self.telemetry!r}")
         if self.rate_per_second <= 0 or self.rate_burst < 1:

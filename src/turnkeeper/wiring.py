@@ -21,7 +21,9 @@ from turnkeeper.channels.http_sender import HttpSender
 from turnkeeper.channels.registry import ChannelRegistry
 from turnkeeper.channels.smtp_sender import SmtpSender, server_of
 from turnkeeper.custody.client import ClientCustodian
+from turnkeeper.custody.device import DeviceCustodian, DeviceMemory
 from turnkeeper.custody.engine import EngineCustodian
+from turnkeeper.custody.packing import Packing
 from turnkeeper.engine import World
 from turnkeeper.errors import ExtraMissing
 from turnkeeper.knowledge.extraction import RuleExtractor
@@ -190,24 +192,25 @@ def wire(
     registry.add(SymbolicAgent(lambda: gather_plugins(RuleExtractor(), chat_model(settings, clock)), clock))
     directory = Directory(store.layers, store.users, store.definitions)
     scopes = scopes_of(store, directory, clock)
+    packing = Packing(
+        store.units,
+        settings.history_messages,
+        settings.session_units,
+        settings.idle_seconds,
+        settings.carried_bytes,
+    )
+    device = DeviceMemory(store.devices if settings.device_memory == "kept" else None, clock)
     custodians: Mapping[Custody, Custodian] = {
         Custody.ENGINE: EngineCustodian(
             store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units, scopes
         ),
-        Custody.CLIENT: ClientCustodian(
-            store.runs,
-            store.units,
-            store.audit,
-            clock,
-            settings.history_messages,
-            settings.session_units,
-            settings.idle_seconds,
-            settings.carried_bytes,
-        ),
+        Custody.CLIENT: ClientCustodian(packing, store.runs, store.audit, clock),
+        Custody.DEVICE: DeviceCustodian(packing, device, store.runs, store.audit, clock),
     }
     world = World(
         store=store,
         custodians=custodians,
+        device=device,
         agents=registry,
         tools=ToolRegistry(),
         extractor=RuleExtractor(),

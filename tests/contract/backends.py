@@ -85,6 +85,9 @@ TABLES = (
     "outputs",
     "approvals",
     "receipts",
+    "device_sessions",
+    "seal_keys",
+    "carried_revisions",
 )
 
 

@@ -145,7 +145,7 @@ class KeptByTheClient:
         return reply
 
     async def held(self) -> Dialogue:
-        from turnkeeper.custody.client import carried_of, dialogue_of
+        from turnkeeper.custody.packing import carried_of, dialogue_of
 
         return dialogue_of(carried_of(self.carried)) if self.carried else Dialogue()
 

@@ -27,7 +27,7 @@ from tests.scale import SOAKING, rounds
 from tests.story.packed import INTENTS, RESPONSES, desk
 from tests.story.recorder import Record, Recorder
 from turnkeeper import Principal, Settings, Turnkeeper, TurnkeeperError
-from turnkeeper.custody.client import carried_of, dialogue_of
+from turnkeeper.custody.packing import carried_of, dialogue_of
 from turnkeeper.intent.collecting import progress
 from turnkeeper.intent.walking import schema_at
 from turnkeeper.model.dialogue import Dialogue

@@ -1,7 +1,7 @@
 """The same conversation, whoever keeps it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -66,12 +66,28 @@ class KeptByTheClient:
         return reply.text, reply.turn
 
 
-@pytest.mark.parametrize("custody", [KeptByTheEngine, KeptByTheClient])
+class KeptByTheDevice:
+    def __init__(self, keeper: Turnkeeper) -> None:
+        self._keeper = keeper
+
+    async def say(self, text: str, *, reset: bool = False) -> tuple[str, int | None]:
+        try:
+            reply = await self._keeper.chat(text, agent="clerk", reset=reset, custody="device")
+        except TurnkeeperError as error:
+            return error.code, None
+        assert (reply.session_id, reply.carried) == ("default", None)
+        return reply.text, reply.turn
+
+
+EVERY_CUSTODY = [KeptByTheEngine, KeptByTheClient, KeptByTheDevice]
+
+
+@pytest.mark.parametrize("custody", EVERY_CUSTODY)
 async def test_a_conversation_goes_the_same_way_whoever_keeps_it(
-    keeper: Turnkeeper, custody: type[KeptByTheEngine] | type[KeptByTheClient]
+    keeper: Turnkeeper, custody: Callable[[Turnkeeper], Talk]
 ) -> None:
     keeper.agent("clerk", run_seconds=0.3)(clerk)
-    talk: Talk = custody(keeper)
+    talk = custody(keeper)
 
     said = [
         await talk.say("remember 4711"),
@@ -100,13 +116,13 @@ async def test_a_conversation_goes_the_same_way_whoever_keeps_it(
     ]
 
 
-@pytest.mark.parametrize("custody", [KeptByTheEngine, KeptByTheClient])
+@pytest.mark.parametrize("custody", EVERY_CUSTODY)
 async def test_the_window_of_an_agent_is_the_same_whoever_keeps_the_session(
-    settings: Settings, custody: type[KeptByTheEngine] | type[KeptByTheClient]
+    settings: Settings, custody: Callable[[Turnkeeper], Talk]
 ) -> None:
     async with Turnkeeper.open(settings=settings, history_messages=4) as keeper:
         keeper.agent("clerk")(clerk)
-        talk: Talk = custody(keeper)
+        talk = custody(keeper)
 
         said = [await talk.say("tell") for _ in range(4)]
 

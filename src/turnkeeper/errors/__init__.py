@@ -21,6 +21,7 @@ from turnkeeper.errors.channels import (
     SenderUnknown,
     WebhookSignatureInvalid,
 )
+from turnkeeper.errors.custody import CarriedInvalid, CarriedStale, SealKeyNotFound
 from turnkeeper.errors.envelopes import (
     AgentInactive,
     EnvelopeTooLarge,
@@ -155,6 +156,8 @@ __all__ = [
     "BusBacklogged",
     "BusRefused",
     "BusUnreachable",
+    "CarriedInvalid",
+    "CarriedStale",
     "ChannelNotAccepted",
     "ChannelPayloadInvalid",
     "ChannelUnsupported",
@@ -232,6 +235,7 @@ __all__ = [
     "SchemaInvalid",
     "SchemaTooNew",
     "ScopeDenied",
+    "SealKeyNotFound",
     "SenderUnknown",
     "SessionBusy",
     "SessionClosed",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from turnkeeper.errors.base import TurnkeeperError
 from turnkeeper.errors.channels import ChannelNotAccepted
+from turnkeeper.errors.custody import CarriedStale
 from turnkeeper.errors.envelopes import GrantMissing
 from turnkeeper.errors.knowledge import UnitNotCurrent, UnitNotFound, UnitTextInvalid
 from turnkeeper.errors.packs import PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
@@ -15,7 +16,7 @@ from turnkeeper.errors.scope import (
     ModelNotAllowed,
     TenantSuspended,
 )
-from turnkeeper.errors.sessions import SessionClosed, SessionExpired
+from turnkeeper.errors.sessions import SessionClosed, SessionExpired, SessionMoved
 from turnkeeper.errors.stores import ShuttingDown, StoreUnavailable
 from turnkeeper.model.budget import Overdrawn
 from turnkeeper.model.ids import RunId
@@ -244,6 +245,7 @@ _STATUS_OF_FAILURE = {
     for cls in (
         AnswerRejected,
         BudgetExceeded,
+        CarriedStale,
         ChannelNotAccepted,
         DialogueTooLarge,
         EffectUnknown,
@@ -264,6 +266,7 @@ _STATUS_OF_FAILURE = {
         PluginStageExhausted,
         SessionClosed,
         SessionExpired,
+        SessionMoved,
         ShuttingDown,
         StateTooLarge,
         StoreUnavailable,

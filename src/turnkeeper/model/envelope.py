@@ -128,7 +128,7 @@ class Envelope:
             raise ValueError("an Envelope carries Events or a command, and never both")
         if self.answers is not None and (self.command is not None or self.session_id is None or self.reset):
             raise ValueError("an answer is a plain message in the session of the waiting run")
-        if self.custody is Custody.CLIENT and (self.answers is not None or self.double_text is not None):
-            raise ValueError("a session in client custody has no queue and no waiting runs")
-        if self.custody is Custody.ENGINE and self.carried is not None:
+        if not self.custody.is_ours and (self.answers is not None or self.double_text is not None):
+            raise ValueError("a session that we do not keep has no queue and no waiting runs")
+        if self.custody is not Custody.CLIENT and self.carried is not None:
             raise ValueError("only a session in client custody carries its state")

@@ -27,7 +27,7 @@ ReceiptId = NewType("ReceiptId", str)
 
 Fence = NewType("Fence", int)
 
-# What has one queue, one lease and one feed: a session, or under client custody the single run.
+# What has one queue, one lease and one feed: a session, or the single run where somebody else keeps the session.
 Subject = NewType("Subject", str)
 
 # Anchors of the audit, nodes, and refusals of callers without a tenant belong to the house itself.

@@ -198,8 +198,8 @@ class Run:
 
     @property
     def subject(self) -> Subject:
-        """What queues and is leased: the session, or the single run when the client keeps the session."""
-        return Subject(self.session_id if self.custody is Custody.ENGINE else self.id)
+        """What queues and is leased: the session, or the single run when somebody else keeps the session."""
+        return Subject(self.session_id if self.custody.is_ours else self.id)
 
     @property
     def may_be_sent_again(self) -> bool:
@@ -227,7 +227,7 @@ class Run:
     @property
     def may_be_retried(self) -> bool:
         """Whether a run that was left behind is tried again, once, without being asked to."""
-        return self.retry_safe and self.retry_of is None and self.custody is Custody.ENGINE
+        return self.retry_safe and self.retry_of is None and self.custody.is_ours
 
     @property
     def first_attempt(self) -> RunId:
@@ -237,7 +237,7 @@ class Run:
     @property
     def is_resumed(self) -> bool:
         """Whether it goes on where it was left when its node is gone, rather than being abandoned."""
-        return self.mode is Mode.LONG_RUNNING and self.input.command is None and self.custody is Custody.ENGINE
+        return self.mode is Mode.LONG_RUNNING and self.input.command is None and self.custody.is_ours
 
     def ends_by(self, seconds: float) -> datetime:
         """When a long run has had its time: what its message allows, at most these seconds, from its first start."""

@@ -43,7 +43,16 @@ class Custody(StrEnum):
 
     ENGINE = "engine"
     CLIENT = "client"
+    DEVICE = "device"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether our store keeps it. Of every other session there are single runs, and nothing that they belong to."""
+        return self is Custody.ENGINE
+
+
+DEVICE_SESSION = SessionId("default")
+"""What the one session of a device is called."""
 
 ERASED = SessionId("-")
 """Stands for a session that was erased, where another one was taken off it."""
@@ -245,7 +254,7 @@ class Past:
 class Conversation:
     """What a turn starts from: the session, the newest messages of its epoch, and the agent's state.
 
-    `units` are those that a client carries; where we keep the session they are asked for when they are needed.
+    `units` are those that were carried; where we keep the session they are asked for when they are needed.
     """
 
     session: Session

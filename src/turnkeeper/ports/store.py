@@ -10,6 +10,7 @@ from turnkeeper.ports.bindings import BindingStore
 from turnkeeper.ports.buckets import BucketStore
 from turnkeeper.ports.checkpoints import CheckpointStore
 from turnkeeper.ports.contexts import ContextStore, LayoutStore
+from turnkeeper.ports.custody import DeviceStore, RevisionStore, SealStore
 from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.ports.effects import EffectLedger
 from turnkeeper.ports.erasure import ErasureStore, ExportStore, RetentionStore
@@ -86,3 +87,6 @@ class Store:
     erasure: ErasureStore
     retention: RetentionStore
     exports: ExportStore
+    devices: DeviceStore
+    seals: SealStore
+    revisions: RevisionStore

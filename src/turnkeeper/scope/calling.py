@@ -24,7 +24,7 @@ from turnkeeper.model.run import Run
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.scope import SessionScope
-from turnkeeper.model.session import Custody, Session
+from turnkeeper.model.session import Session
 from turnkeeper.model.tool import MEANINGS, Denial, Resource, ResourceKind, ToolResult, ToolSpec, ToolStatus
 from turnkeeper.ports.agent import AgentTurn, Suspended
 from turnkeeper.ports.approvals import ApprovalStore
@@ -182,7 +182,7 @@ class CalledTools:
 
     async def _scope(self) -> SessionScope:
         session = self._of.session
-        if self._of.run.custody is Custody.ENGINE:
+        if self._of.run.custody.is_ours:
             session = await self._desk.sessions.get(session.tenant, session.id)
         scope = await self._desk.scopes.of_run(session, self._of.run)
         return replace(scope, is_suspended=True) if session.status.is_terminal else scope
@@ -193,7 +193,7 @@ class CalledTools:
             if answer.rule is not None:
                 await self._tell(answer.rule, deed)
             return None
-        if self._of.run.custody is Custody.CLIENT:
+        if not self._of.run.custody.is_ours:
             return Refused(denial=Denial.APPROVAL_REQUIRED)
         if decided is None and await self._of.effects.is_done(deed.key):
             return None
@@ -203,7 +203,7 @@ class CalledTools:
 
     async def _tell(self, rule: GateRule, deed: Deed) -> None:
         """It goes on; a person is told of it, or asked to look at it."""
-        if self._of.run.custody is Custody.CLIENT or await self._of.effects.is_begun(deed.key):
+        if not self._of.run.custody.is_ours or await self._of.effects.is_begun(deed.key):
             return
         run = self._of.run
         approval = Approval.wished(self._wish(rule, deed), run.tenant, run.id, run.session_id)

@@ -23,7 +23,7 @@ from turnkeeper.model.principal import Principal
 from turnkeeper.model.purpose import IN_PROCESS, Purpose
 from turnkeeper.model.run import Run
 from turnkeeper.model.scope import NOTHING_INHERITED, ChainLink, Context, Level, SessionScope
-from turnkeeper.model.session import Custody, Session
+from turnkeeper.model.session import Session
 from turnkeeper.ports.artifacts import ArtifactStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.contexts import ContextStore
@@ -112,10 +112,10 @@ class LiveScopes:
 
     async def of_run(self, session: Session, run: Run) -> SessionScope:
         scope = await self.of(session)
-        if run.custody is Custody.ENGINE and run.agent == session.agent:
+        if run.custody.is_ours and run.agent == session.agent:
             return scope
         definition = await self.directory.agent(run.tenant, run.agent)
-        if run.custody is Custody.CLIENT:
+        if not run.custody.is_ours:
             # Nothing of it is kept here, so it inherits with every run, and no mounts.
             own = await self.directory.tenant(run.tenant)
             context = replace(resolve((own,) if own else (), agent=definition), mounts=())

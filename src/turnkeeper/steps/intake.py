@@ -29,7 +29,7 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Run, RunInput, RunStatus
-from turnkeeper.model.session import Custody, Session, SessionStatus
+from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
@@ -83,7 +83,7 @@ class TakeIn:
             if not await self._is_known(envelope):
                 await self.refuse_sooner(envelope)
                 raise
-        if envelope.session_id is None and envelope.custody is Custody.ENGINE:
+        if envelope.session_id is None and envelope.custody.is_ours:
             return await self._in_a_new_session(envelope)
         try:
             accepted = await self.runs.accept(await self._counted(self._intake(envelope)))
@@ -113,7 +113,7 @@ class TakeIn:
         request = self._request(envelope)
         if request is not None and await self._asked_before(envelope) not in (None, request.body_hash):
             raise DuplicateRequest(request.key)
-        if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
+        if envelope.session_id is not None and envelope.custody.is_ours:
             await self._check_session(envelope, envelope.session_id)
         await self.check_packs(envelope)
 
@@ -151,7 +151,7 @@ class TakeIn:
         """The packs that are asked for. One that nobody pushed, or others than the session has, are refused at once."""
         if not envelope.packs:
             return ()
-        if envelope.session_id is not None and envelope.custody is Custody.ENGINE:
+        if envelope.session_id is not None and envelope.custody.is_ours:
             with contextlib.suppress(SessionNotFound):
                 session = await self.sessions.get(envelope.principal.tenant, envelope.session_id)
                 if session.is_open_to(envelope.principal) and (session.packs or session.turns):

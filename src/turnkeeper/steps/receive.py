@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from turnkeeper.custody.client import carried_of
+from turnkeeper.custody.packing import carried_of
 from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.approval import Decision
 from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
@@ -21,7 +21,7 @@ from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
-from turnkeeper.model.session import Custody
+from turnkeeper.model.session import DEVICE_SESSION, Custody
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
@@ -129,7 +129,7 @@ def receive(
         channel=inbound.channel,
         events=_events(inbound),
         command=inbound.command,
-        session_id=None if inbound.session_id is None else SessionId(inbound.session_id),
+        session_id=_session_id(inbound, custody),
         agent=None if inbound.agent is None else AgentId(inbound.agent),
         packs=() if inbound.pack is None else (inbound.pack,),
         grants=grants_of(principal),
@@ -149,6 +149,12 @@ def receive(
         verb=inbound.verb,
     )
     return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)
+
+
+def _session_id(inbound: Inbound, custody: Custody) -> SessionId | None:
+    if inbound.session_id is None:
+        return DEVICE_SESSION if custody is Custody.DEVICE else None
+    return SessionId(inbound.session_id)
 
 
 def _events(inbound: Inbound) -> tuple[Event, ...]:
@@ -281,17 +287,19 @@ def _check_combination(
         faults.add("answers", "needs the session_id of the waiting run, and goes without reset")
     if inbound.answers is not None and isinstance(inbound.params, Mapping) and inbound.params:
         faults.add("params", "an answer goes on with the params of the message that it answers; leave them out")
-    if custody is Custody.ENGINE and inbound.carried is not None:
+    if custody is not Custody.CLIENT and inbound.carried is not None:
         faults.add("carried", "is for custody 'client' only")
-    if custody is Custody.CLIENT:
+    if custody is Custody.DEVICE and inbound.session_id not in (None, DEVICE_SESSION):
+        faults.add("session_id", f"a device keeps one session; leave it out, or say {DEVICE_SESSION!r}")
+    if not custody.is_ours:
         if inbound.answers is not None:
-            faults.add("answers", "a session in client custody has no waiting runs")
+            faults.add("answers", f"a session in {custody} custody has no waiting runs")
         if double_text is not None:
-            faults.add("double_text", "a session in client custody has no queue")
+            faults.add("double_text", f"a session in {custody} custody has no queue")
         if inbound.mode == Mode.LONG_RUNNING:
-            faults.add("mode", "a session in client custody has no long runs; nothing of it is kept in between")
-        if inbound.carried is not None:
-            _check_carried(inbound.carried, most_bytes, faults)
+            faults.add("mode", f"a session in {custody} custody has no long runs; nothing of it is kept in between")
+    if custody is Custody.CLIENT and inbound.carried is not None:
+        _check_carried(inbound.carried, most_bytes, faults)
 
 
 def _check_carried(carried: Any, most_bytes: int, faults: _Faults) -> None:

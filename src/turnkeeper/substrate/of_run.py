@@ -21,7 +21,6 @@ from turnkeeper.model.output import PointerTarget, Publication, Published
 from turnkeeper.model.pointer import Expected, Pointer
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Run
-from turnkeeper.model.session import Custody
 from turnkeeper.model.tool import Denial, Resource, ResourceKind
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.effects import Effects
@@ -313,8 +312,8 @@ class RunSubstrate:
             raise
 
     async def _check_custody(self, action: str) -> None:
-        """A session that its client keeps has no feed of ours in which an output could be told."""
-        if self._of.run.custody is Custody.CLIENT:
+        """A session that somebody else keeps has no feed of ours in which an output could be told."""
+        if not self._of.run.custody.is_ours:
             await self._record(action, Denial.POLICY_DENIED, ())
             raise ScopeDenied(Denial.POLICY_DENIED)
 

@@ -21,7 +21,6 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.graph import NodeType
 from turnkeeper.model.ids import AgentId
 from turnkeeper.model.message import Message, Speaker
-from turnkeeper.model.session import Custody
 from turnkeeper.model.thread import ThreadHead, ThreadName
 from turnkeeper.model.verdict import Verdict
 from turnkeeper.ports.agent import AgentPolicy, AgentTurn, Suspended
@@ -113,8 +112,8 @@ class GraphAgent:
 
     def _thread_of(self, turn: AgentTurn) -> str:
         context = turn.context
-        # Where a client keeps the session, its id is the client's choice: the thread is its user's own.
-        user = context.user if context.custody is Custody.CLIENT else None
+        # Where somebody else keeps the session, its id is their choice: the thread is its user's own.
+        user = None if context.custody.is_ours else context.user
         return str(
             ThreadName(
                 tenant=context.tenant, session_id=context.session_id, epoch=context.epoch, agent=self.id, user=user

@@ -23,7 +23,6 @@ from turnkeeper.model.layer import Quota
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
-from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake, Quotas
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
@@ -55,7 +54,7 @@ class PostgresAccepting:
         if intake.answers is not None or intake.run.mode is Mode.LONG_RUNNING or intake.quotas is not None:
             return None
         try:
-            if intake.new_session is not None or intake.run.custody is Custody.CLIENT:
+            if intake.new_session is not None or not intake.run.custody.is_ours:
                 return await self._accept_first_message(intake, entry)
             return await self._accept_message(intake, entry)
         except asyncpg.UniqueViolationError as error:
@@ -155,7 +154,7 @@ class PostgresAccepting:
             await _count_in(tx, intake, intake.quotas)
         if intake.new_session is not None:
             await insert_session(tx, intake.new_session)
-        elif run.custody is Custody.CLIENT:
+        elif not run.custody.is_ours:
             await tx.run(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
         agent, session_double_text, lease = await self._room_for(tx, intake)
         double_text = _double_text(intake, agent, session_double_text)
@@ -175,7 +174,7 @@ class PostgresAccepting:
             run = run.taken(taken.fence, run.accepted_at, retry_safe=intake.agents[agent].retry_safe)
         else:
             await tx.run(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
-        if run.custody is Custody.ENGINE:
+        if run.custody.is_ours:
             now = rows.micros(run.accepted_at)
             await tx.run(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
         await tx.run(sql.insert_run, rows.run_params(run))
@@ -190,7 +189,7 @@ class PostgresAccepting:
     async def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, Row]:
         """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""
         run = intake.run
-        if run.custody is Custody.CLIENT:
+        if not run.custody.is_ours:
             return run.agent, None, await locked_lease(tx, run.tenant, run.subject)
         place = {"tenant": run.tenant, "session_id": run.session_id}
         session = await tx.one(sql.session_and_lease, place)

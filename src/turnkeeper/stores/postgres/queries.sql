@@ -469,7 +469,7 @@ VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :statu
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
 
 -- name: list_runs
--- Run ids sort by the moment they were made. A run in client custody belongs to no session of ours.
+-- Run ids sort by the moment they were made. A run of a session that somebody else keeps belongs to none of ours.
 SELECT * FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
  ORDER BY id DESC LIMIT :limit;
@@ -1781,8 +1781,8 @@ SELECT COUNT(*) AS found FROM changed;
 SELECT id AS session_id, id AS subject FROM sessions WHERE tenant = :tenant AND owner = :user ORDER BY id;
 
 -- name: carried_by_user
--- Where a client keeps the session, and the runs are ours.
-SELECT DISTINCT session_id, subject FROM runs WHERE tenant = :tenant AND user_id = :user AND custody = 'client'
+-- Where somebody else keeps the session, and the runs are ours.
+SELECT DISTINCT session_id, subject FROM runs WHERE tenant = :tenant AND user_id = :user AND custody <> 'engine'
  ORDER BY session_id, subject;
 
 -- name: events_of_session
@@ -1917,3 +1917,41 @@ SELECT * FROM contacts WHERE tenant = :tenant AND user_id = :user ORDER BY bindi
 VACUUM (SKIP_LOCKED) sessions, runs, messages, turns, epochs, feed, chunks, checkpoints, explanations, requests, units,
        effects, outbox, outputs, layouts, approvals, blobs, blob_pieces, artifacts, manifests, manifest_entries,
        pointer_moves, contacts, current_sessions, users;
+
+-- name: load_device
+SELECT fields FROM device_sessions WHERE tenant = :tenant AND user_id = :user AND id = :session_id;
+
+-- name: keep_device
+INSERT INTO device_sessions (tenant, user_id, id, fields, kept_at)
+VALUES (:tenant, :user, :session_id, :fields, :now)
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at;
+
+-- name: list_seal_keys
+SELECT * FROM seal_keys WHERE tenant = :tenant ORDER BY created_at, id;
+
+-- name: lock_seal_keys
+-- Of two nodes that make the first key of a tenant at once, the second sees that of the first. 27 is ours.
+SELECT pg_advisory_xact_lock(27, hashtext(:tenant));
+
+-- name: make_first_seal_key
+INSERT INTO seal_keys (tenant, id, key, created_at)
+SELECT :tenant, :id, :key, :created_at
+ WHERE NOT EXISTS (SELECT 1 FROM seal_keys WHERE tenant = :tenant AND retired_at IS NULL);
+
+-- name: add_seal_key
+INSERT INTO seal_keys (tenant, id, key, created_at) VALUES (:tenant, :id, :key, :created_at);
+
+-- name: retire_seal_key
+UPDATE seal_keys SET key = NULL, retired_at = COALESCE(retired_at, :now) WHERE tenant = :tenant AND id = :id
+RETURNING tenant;
+
+-- name: newest_revision
+SELECT revision FROM carried_revisions WHERE tenant = :tenant AND user_id = :user AND session_id = :session_id;
+
+-- name: remember_revision
+-- Changes no row when the session has gone on from a newer state; the caller then raises CarriedStale.
+INSERT INTO carried_revisions (tenant, user_id, session_id, revision, at)
+VALUES (:tenant, :user, :session_id, :revision, :now)
+ON CONFLICT (tenant, user_id, session_id) DO UPDATE SET revision = excluded.revision, at = excluded.at
+ WHERE carried_revisions.revision <= :sent
+RETURNING tenant;

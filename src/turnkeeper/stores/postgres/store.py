@@ -11,6 +11,7 @@ from turnkeeper.stores.postgres.buckets import PostgresBuckets
 from turnkeeper.stores.postgres.checkpoints import PostgresCheckpoints
 from turnkeeper.stores.postgres.collection import PostgresCollection
 from turnkeeper.stores.postgres.contexts import PostgresContexts, PostgresLayouts
+from turnkeeper.stores.postgres.custody import PostgresDevices, PostgresRevisions, PostgresSeals
 from turnkeeper.stores.postgres.database import PostgresDatabase
 from turnkeeper.stores.postgres.definitions import PostgresDefinitions
 from turnkeeper.stores.postgres.effects import PostgresEffects
@@ -71,4 +72,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         erasure=PostgresErasure(database, audit),
         retention=PostgresRetention(database),
         exports=PostgresExports(database),
+        devices=PostgresDevices(database),
+        seals=PostgresSeals(database, audit),
+        revisions=PostgresRevisions(database),
     )

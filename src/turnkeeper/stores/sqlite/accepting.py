@@ -20,7 +20,6 @@ from turnkeeper.model.ids import AgentId, RunId
 from turnkeeper.model.layer import Quota
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Run, RunStatus
-from turnkeeper.model.session import Custody
 from turnkeeper.ports.runs import Accepted, Intake, Quotas
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import busy, long_runs_params, refuse_approval_from_elsewhere, refuse_if_over, terms_of
@@ -73,7 +72,7 @@ class SqliteAccepting:
             _count_in(tx, intake, intake.quotas)
         if intake.new_session is not None:
             insert_session(tx, intake.new_session)
-        elif run.custody is Custody.CLIENT:
+        elif not run.custody.is_ours:
             tx.execute(sql.insert_lease, {"tenant": run.tenant, "subject": subject})
         agent, session_double_text, lease = self._room_for(tx, intake)
         double_text = intake.double_text or session_double_text or terms_of(intake.agents, agent).double_text
@@ -99,7 +98,7 @@ class SqliteAccepting:
         else:
             run = replace(run, **changes)
             tx.execute(sql.queue_on_lease, {"tenant": run.tenant, "subject": subject})
-        if run.custody is Custody.ENGINE:
+        if run.custody.is_ours:
             now = rows.micros(run.accepted_at)
             tx.execute(sql.touch_session, {"tenant": run.tenant, "session_id": run.session_id, "now": now})
         tx.execute(sql.insert_run, rows.run_params(run))
@@ -113,7 +112,7 @@ class SqliteAccepting:
     def _room_for(self, tx: Tx, intake: Intake) -> tuple[AgentId, DoubleText | None, sqlite3.Row]:
         """The agent to ask, the session's own double_text, and the lease; raises when the session takes no message."""
         run = intake.run
-        if run.custody is Custody.CLIENT:
+        if not run.custody.is_ours:
             return run.agent, None, lease_in(tx, run.tenant, run.subject)
         place = {"tenant": run.tenant, "session_id": run.session_id}
         session = tx.execute(sql.session_and_lease, place).fetchone()

@@ -210,7 +210,7 @@ VALUES (:tenant, :run_id, :session_id, :subject, :custody, :agent, :user, :statu
 SELECT * FROM runs WHERE tenant = :tenant AND id = :run_id;
 
 -- name: list_runs
--- Run ids sort by the moment they were made. A run in client custody belongs to no session of ours.
+-- Run ids sort by the moment they were made. A run of a session that somebody else keeps belongs to none of ours.
 SELECT * FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
  ORDER BY id DESC LIMIT :limit;
@@ -1487,8 +1487,8 @@ UPDATE pointers SET created_by = :pseudonym WHERE tenant = :tenant AND created_b
 SELECT id AS session_id, id AS subject FROM sessions WHERE tenant = :tenant AND owner = :user ORDER BY id;
 
 -- name: carried_by_user
--- Where a client keeps the session, and the runs are ours.
-SELECT DISTINCT session_id, subject FROM runs WHERE tenant = :tenant AND user_id = :user AND custody = 'client'
+-- Where somebody else keeps the session, and the runs are ours.
+SELECT DISTINCT session_id, subject FROM runs WHERE tenant = :tenant AND user_id = :user AND custody <> 'engine'
  ORDER BY session_id, subject;
 
 -- name: events_of_session
@@ -1620,3 +1620,35 @@ SELECT * FROM effects
 
 -- name: export_contacts
 SELECT * FROM contacts WHERE tenant = :tenant AND user_id = :user ORDER BY binding, address;
+
+-- name: load_device
+SELECT fields FROM device_sessions WHERE tenant = :tenant AND user_id = :user AND id = :session_id;
+
+-- name: keep_device
+INSERT INTO device_sessions (tenant, user_id, id, fields, kept_at)
+VALUES (:tenant, :user, :session_id, :fields, :now)
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at;
+
+-- name: list_seal_keys
+SELECT * FROM seal_keys WHERE tenant = :tenant ORDER BY created_at, id;
+
+-- name: make_first_seal_key
+INSERT INTO seal_keys (tenant, id, key, created_at)
+SELECT :tenant, :id, :key, :created_at
+ WHERE NOT EXISTS (SELECT 1 FROM seal_keys WHERE tenant = :tenant AND retired_at IS NULL);
+
+-- name: add_seal_key
+INSERT INTO seal_keys (tenant, id, key, created_at) VALUES (:tenant, :id, :key, :created_at);
+
+-- name: retire_seal_key
+UPDATE seal_keys SET key = NULL, retired_at = COALESCE(retired_at, :now) WHERE tenant = :tenant AND id = :id;
+
+-- name: newest_revision
+SELECT revision FROM carried_revisions WHERE tenant = :tenant AND user_id = :user AND session_id = :session_id;
+
+-- name: remember_revision
+-- Changes no row when the session has gone on from a newer state; the caller then raises CarriedStale.
+INSERT INTO carried_revisions (tenant, user_id, session_id, revision, at)
+VALUES (:tenant, :user, :session_id, :revision, :now)
+ON CONFLICT (tenant, user_id, session_id) DO UPDATE SET revision = excluded.revision, at = excluded.at
+ WHERE carried_revisions.revision <= :sent;

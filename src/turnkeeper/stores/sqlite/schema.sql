@@ -657,6 +657,36 @@ CREATE TABLE doors (
     PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 
+-- The session of a device, as its owner has kept it. `fields` are those of its carrier.
+CREATE TABLE device_sessions (
+    tenant  TEXT    NOT NULL,
+    user_id TEXT    NOT NULL,
+    id      TEXT    NOT NULL,
+    fields  TEXT    NOT NULL,
+    kept_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, user_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- The newest one that is not retired seals; the others open what they have sealed.
+CREATE TABLE seal_keys (
+    tenant     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    key        BLOB,
+    created_at INTEGER NOT NULL,
+    retired_at INTEGER,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- One number for each session that a client keeps and wants no older state of.
+CREATE TABLE carried_revisions (
+    tenant     TEXT    NOT NULL,
+    user_id    TEXT    NOT NULL,
+    session_id TEXT    NOT NULL,
+    revision   INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (tenant, user_id, session_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TRIGGER messages_keep BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'messages is append-only'); END;
 CREATE TRIGGER turns_keep BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'turns is append-only'); END;
 CREATE TRIGGER epochs_keep BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ABORT, 'epochs is append-only'); END;

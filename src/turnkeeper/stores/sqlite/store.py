@@ -13,6 +13,7 @@ from turnkeeper.stores.sqlite.buckets import SqliteBuckets
 from turnkeeper.stores.sqlite.checkpoints import SqliteCheckpoints
 from turnkeeper.stores.sqlite.collection import SqliteCollection
 from turnkeeper.stores.sqlite.contexts import SqliteContexts, SqliteLayouts
+from turnkeeper.stores.sqlite.custody import SqliteDevices, SqliteRevisions, SqliteSeals
 from turnkeeper.stores.sqlite.database import SqliteDatabase
 from turnkeeper.stores.sqlite.definitions import SqliteDefinitions
 from turnkeeper.stores.sqlite.effects import SqliteEffects
@@ -74,4 +75,7 @@ def sqlite_store(
         erasure=SqliteErasure(database, audit),
         retention=SqliteRetention(database),
         exports=SqliteExports(database),
+        devices=SqliteDevices(database),
+        seals=SqliteSeals(database, audit),
+        revisions=SqliteRevisions(database),
     )

@@ -1,0 +1,159 @@
+"""The session of a device, in the memory of the one process that owns it.
+
+A restart forgets it unless it is kept. There is one for each user of a tenant, and it is called `default`.
+"""
+
+import asyncio
+import copy
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from turnkeeper.custody.client import end_of
+from turnkeeper.custody.packing import CARRIED_CUT, Carried, Packing, carried_of
+from turnkeeper.errors import EnvelopeInvalid, SessionMoved
+from turnkeeper.knowledge.retrieval import UnitMemory
+from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.ids import RunId, TenantId, UnitId, UserId
+from turnkeeper.model.lease import Lease
+from turnkeeper.model.principal import LOCAL, Principal
+from turnkeeper.model.run import Run
+from turnkeeper.model.session import DEVICE_SESSION, Conversation
+from turnkeeper.model.turn import Turn
+from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
+from turnkeeper.ports.audit import AuditStore
+from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custodian import Kept, ResetOrder
+from turnkeeper.ports.custody import DeviceStore
+from turnkeeper.ports.runs import RunStore
+
+log = logging.getLogger(__name__)
+
+CONVERSATION = "turnkeeper"
+"""The field of the carrier that holds the conversation; all the others are the business of the bus."""
+
+
+class DeviceMemory:
+    """The fields of the carrier, known and unknown ones. To write is one step of the event loop: there is no between.
+
+    Without a store it is never durable.
+    """
+
+    def __init__(self, store: DeviceStore | None, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._fields: dict[tuple[TenantId, UserId], dict[str, Any]] = {}
+
+    def read(self, principal: Principal = LOCAL) -> dict[str, Any]:
+        """A copy; changing it changes nothing here."""
+        return copy.deepcopy(self._fields.get(_owner(principal), {}))
+
+    def write(self, fields: Mapping[str, Any], principal: Principal = LOCAL) -> None:
+        """In place of what was there."""
+        self._fields[_owner(principal)] = copy.deepcopy(dict(fields))
+
+    async def keep(self, principal: Principal = LOCAL) -> None:
+        """Where it is kept, what is there now is durable when this returns; else nothing happens."""
+        if self._store is not None:
+            await self._store.keep(*_owner(principal), DEVICE_SESSION, self.read(principal), at=self._clock.now())
+
+    async def load(self, principal: Principal = LOCAL) -> None:
+        """Take over what was kept last, by whichever process; nothing where nothing is kept."""
+        if self._store is not None:
+            self.write(await self._store.load(*_owner(principal), DEVICE_SESSION) or {}, principal)
+
+    async def ready(self, principal: Principal = LOCAL) -> None:
+        """Take over what was kept, unless this process holds something already."""
+        if self._store is not None and _owner(principal) not in self._fields:
+            kept = await self._store.load(*_owner(principal), DEVICE_SESSION) or {}
+            self._fields.setdefault(_owner(principal), dict(kept))
+
+    def forget(self, tenant: TenantId, user: UserId) -> None:
+        self._fields.pop((tenant, user), None)
+
+
+def _owner(principal: Principal) -> tuple[TenantId, UserId]:
+    return principal.tenant, principal.user
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCustodian:
+    """Of two turns that began with the same revision one is kept; the other one is refused, and changes nothing."""
+
+    packing: Packing
+    device: DeviceMemory
+    runs: RunStore
+    audit: AuditStore
+    clock: Clock
+    _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _last_reset: dict[tuple[TenantId, UserId], RunId] = field(default_factory=dict)
+
+    async def open(self, run: Run) -> Conversation:
+        whose = Principal(tenant=run.tenant, user=run.user)
+        await self.device.ready(whose)
+        return self.packing.opened(run, self._carried(whose))
+
+    def _carried(self, whose: Principal) -> Carried | None:
+        """What the field holds. One that is malformed is none: a device goes on, whatever was put into it."""
+        value = self.device.read(whose).get(CONVERSATION)
+        if value is None:
+            return None
+        try:
+            return carried_of(value)
+        except EnvelopeInvalid as error:
+            log.warning("conversation of the device left out", extra={"reason": error.detail, "tenant": whose.tenant})
+            return None
+
+    async def reset(self, run: Run, lease: Lease, conversation: Conversation, order: ResetOrder) -> Conversation:
+        """It stands at once, in the memory of the device too."""
+        session, owner = conversation.session, (run.tenant, run.user)
+        if self._last_reset.get(owner) == run.first_attempt:
+            return conversation
+        now = self.clock.now()
+        await self.audit.record(order.audited(run, conversation, now))
+        after = conversation.after_reset(session.epoch.next(at=now, last_seq=session.last_seq), order.params)
+        async with self._keeping:
+            whose = self._unmoved(conversation)
+            self._last_reset[owner] = run.first_attempt
+            await self._put(whose, self.packing.packed(after)[0])
+        return after
+
+    def memory(self, conversation: Conversation) -> UnitMemory:
+        return self.packing.memory(conversation)
+
+    async def settle(
+        self,
+        conversation: Conversation,
+        staged: Sequence[Unit],
+        place: UnitPlace,
+        *,
+        forgotten: Sequence[UnitId] = (),
+    ) -> UnitChanges:
+        return await self.packing.settle(conversation, staged, place, forgotten)
+
+    def carried(self, conversation: Conversation) -> None:
+        return None
+
+    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+        after = conversation.after(turn)
+        carried, is_cut = self.packing.packed(after)
+        warnings = (CARRIED_CUT,) if is_cut else ()
+        async with self._keeping:
+            whose = self._unmoved(conversation)
+            committed = await self.runs.end(lease, end_of(turn, explanation, warnings))
+            await self._put(whose, carried)
+        return Kept(committed=replace(committed, revision=after.session.revision), warnings=warnings)
+
+    def _unmoved(self, conversation: Conversation) -> Principal:
+        """Whose session it is. Raises SessionMoved when another turn was kept since this one began."""
+        session = conversation.session
+        whose = Principal(tenant=session.tenant, user=session.owner)
+        carried = self._carried(whose)
+        if (carried.revision if carried else 0) != session.revision:
+            raise SessionMoved(session.id, expected_revision=session.revision)
+        return whose
+
+    async def _put(self, whose: Principal, carried: Mapping[str, Any]) -> None:
+        """Beside what the bus has written into the other fields meanwhile."""
+        self.device.write({**self.device.read(whose), CONVERSATION: carried}, whose)
+        await self.device.keep(whose)
