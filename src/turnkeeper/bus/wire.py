@@ -13,8 +13,8 @@ class Wire(Protocol):
     def outbound(self, message: Message) -> Sequence[Message]:
         """What goes over the wire for it, in this order."""
 
-    def stage(self, entry: str) -> str:
-        """What an entry of a pipeline is called here."""
+    def stages(self, entry: str) -> Sequence[str]:
+        """What an entry of a pipeline is called here; it may stand for several stages."""
 
 
 class PlainWire:
@@ -26,5 +26,5 @@ class PlainWire:
     def outbound(self, message: Message) -> Sequence[Message]:
         return (message,)
 
-    def stage(self, entry: str) -> str:
-        return entry
+    def stages(self, entry: str) -> Sequence[str]:
+        return (entry,)
