@@ -1,14 +1,13 @@
 """Running the transformers of one hook, one after the other, as the session and the deployment want them."""
 
 import copy
-import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from turnkeeper.bus import carrier
-from turnkeeper.bus.message import is_finite
+from turnkeeper.bus.message import is_json
 from turnkeeper.bus.plugins import Match
 from turnkeeper.bus.transformers import Chained, Hook, Transformed, Transformer
 
@@ -95,7 +94,7 @@ def _fault(hook: Hook, before: Chained, made: Any) -> str | None:
     """What is wrong with the shape of what a transformer gave; then it counts as nothing changed."""
     if not isinstance(made, Transformed) or not isinstance(made.context, Mapping):
         return "no Transformed"
-    if not _is_json(made.context):
+    if not is_json(dict(made.context)):
         return "the context is not JSON"
     if _calling_off(made.context) != _calling_off(before.context) and not _is_called_off(made.context):
         return "calling off needs both `canceled` and `cancel_reason`"
@@ -155,14 +154,6 @@ def _calling_off(context: Mapping[str, Any]) -> tuple[Any, Any]:
 def _is_called_off(context: Mapping[str, Any]) -> bool:
     canceled, reason = _calling_off(context)
     return canceled is True and isinstance(reason, str) and bool(reason)
-
-
-def _is_json(context: Mapping[str, Any]) -> bool:
-    try:
-        json.dumps(context, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return is_finite(dict(context))
 
 
 def _session(chained: Chained) -> Mapping[str, Any]:

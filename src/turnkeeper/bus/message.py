@@ -56,15 +56,16 @@ class Message:
         return Message(type=type, data=data or {}, context=copy.deepcopy(self.context))
 
     def reply(self, type: str, data: dict[str, Any] | None = None) -> "Message":
-        """Goes back to where this one came from. What was broadcast keeps its source, so that it is not lost."""
+        """Goes back to where this one came from. What was broadcast keeps its source, so that it is not lost.
+
+        There is one addressee at most, and what is empty names nobody.
+        """
         derived = self.forward(type, data)
         source, destination = _identifier(self.context.get("source")), _first(self.context.get("destination"))
-        if destination is not None:
-            derived.context["source"] = destination
-        if source is not None:
-            derived.context["destination"] = source
-        elif isinstance(derived.context.get("destination"), list) and destination is not None:
-            derived.context["destination"] = destination
+        for key, party in (("source", destination or source), ("destination", source or destination)):
+            derived.context.pop(key, None)
+            if party is not None:
+                derived.context[key] = party
         return derived
 
     def response(self, data: dict[str, Any] | None = None) -> "Message":
@@ -112,6 +113,15 @@ def is_finite(value: Any, depth: int = MOST_DEPTH) -> bool:
     if isinstance(value, list):
         return depth > 0 and all(is_finite(each, depth - 1) for each in value)
     return True
+
+
+def is_json(value: Any) -> bool:
+    """Whether something that was made in this process can go over the wire."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return is_finite(value)
 
 
 def is_topic(text: str) -> bool:
