@@ -177,6 +177,8 @@ class Engine:
         """
         trace = Trace(keeps_details=self._world.settings.explanation_detail == Detail.FULL)
         trace.note("intake")
+        for prior in live.run.input.before:
+            trace.note(prior.name, prior.data)
         asks = live.checkpoint.asks if live.checkpoint else ()
         draft = TurnDraft(run=live.run, lease=live.lease, trace=trace, asks=asks, resumed=live.checkpoint)
         try:

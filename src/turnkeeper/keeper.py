@@ -56,7 +56,7 @@ from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.band import Lifetime
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.effect import Effect
-from turnkeeper.model.envelope import Command, Envelope, OnMissing
+from turnkeeper.model.envelope import Command, Envelope, OnMissing, Prior
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.history import StateAt
@@ -576,12 +576,14 @@ class Turnkeeper:
         mode: str = Mode.BATCH,
         trace_id: str | None = None,
         trace: TraceContext | None = None,
+        before: Iterable[Mapping[str, Any]] = (),
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
 
         `pack` (`id`, or `id@version`) is what a new session is pinned to; of a session that is pinned it must be the
         same. `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what
-        the session would rather use next.
+        the session would rather use next. `before` is what was decided about the message before it came here, each
+        with a `name` in capitals and its `data`; the Explanation of its run begins with that.
         """
         inbound = Inbound(
             message=message,
@@ -604,6 +606,7 @@ class Turnkeeper:
             mode=mode,
             trace_id=trace_id,
             trace=trace,
+            before=tuple(Prior(**each) for each in before),
         )
         return await self.accept(inbound, principal)
 

@@ -4,16 +4,18 @@ import asyncio
 import re
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.eventually import eventually
-from turnkeeper import AgentTurn, Settings, Turnkeeper, TurnkeeperError
+from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.tree import as_tree
 from turnkeeper.model.explanation import ExplainedRun, Explanation
 from turnkeeper.model.graph import EdgeType, NodeType
-from turnkeeper.model.ids import RunId
+from turnkeeper.model.ids import RunId, TenantId, UserId
+from turnkeeper.model.policy import Ceilings, Policy
 from turnkeeper.model.run import RunStatus
 from turnkeeper.stores.explained import NOT_WRITABLE, written
 
@@ -346,3 +348,34 @@ def _without_spans(chart: str) -> str:
 
 def _in_short(told: ExplainedRun[Explanation]) -> object:
     return ExplainedRun(explanation=told.explanation.summary, asked=told.asked, preview=told.preview)
+
+
+async def test_what_was_decided_before_a_message_came_here_is_told_first(keeper: Turnkeeper) -> None:
+    decided: list[dict[str, Any]] = [{"name": "BUS_MATCHED", "data": {"by": "fallback"}}, {"name": "BUS_DISPATCHED"}]
+
+    keeper.agent("recorder")(Recorder())
+
+    for end, message in (("completed", "hello"), ("failed", "fail")):
+        ticket = await keeper.submit(message, channel="bus", agent="recorder", before=decided)
+        with suppress(TurnkeeperError):
+            await keeper.reply_to(ticket)
+        explanation = await keeper.explanation(ticket.run.id)
+
+        assert explanation is not None
+        assert explanation.status == end
+        told = [(stage.name, dict(stage.data)) for stage in explanation.stages[:3]]
+        assert told == [("intake", {}), ("BUS_MATCHED", {"by": "fallback"}), ("BUS_DISPATCHED", {})]
+        assert [stage.is_decision for stage in explanation.stages[:4]] == [False, True, True, False]
+
+
+async def test_the_bus_is_a_channel_with_ceilings_and_counters_of_its_own(settings: Settings) -> None:
+    policy = Policy(channels={"bus": Ceilings(grants=frozenset({"read"}))})
+    ada = Principal(tenant=TenantId("acme"), user=UserId("ada"), grants=frozenset({"read", "write"}))
+    async with Turnkeeper.open(settings=settings, policy=policy) as keeper:
+        ticket = await keeper.submit("hello", channel="bus", principal=ada)
+        await keeper.reply_to(ticket)
+
+        counted = keeper.telemetry.exposition().decode()
+
+    assert ticket.run.input.grants == ("read",)
+    assert 'channel="bus"' in counted

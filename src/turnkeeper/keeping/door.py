@@ -13,7 +13,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Envelope
 from turnkeeper.model.ids import HOUSE, SessionId, TraceId
 from turnkeeper.model.principal import Principal
-from turnkeeper.model.run import Run
+from turnkeeper.model.run import BUS, Run
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.channels import Channels
 from turnkeeper.ports.clock import Clock
@@ -162,7 +162,8 @@ class Door:
 
     def _known(self, channel: object) -> str:
         """A name that a stranger made up is no name for a counter."""
-        return channel if isinstance(channel, str) and channel in self._channels.names() else "unknown"
+        is_known = isinstance(channel, str) and (channel == BUS or channel in self._channels.names())
+        return str(channel) if is_known else "unknown"
 
     def _tell_of_acceptance(self, accepted: Accepted, inbound: Inbound, seconds: float) -> None:
         run = accepted.run

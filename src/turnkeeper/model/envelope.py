@@ -80,6 +80,18 @@ class OnMissing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What was decided about a message before it was taken in; its name is in capitals, as in an Explanation."""
+
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.name.isupper():
+            raise ValueError(f"the name of a decision is in capitals, not {self.name!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     """`packs` are those that a new session is pinned to; of one that is pinned they must be the same, and with
     `names_every_pack` all of them. `intent` is what the caller says it wants, None leaves that to the pack. `limits`
@@ -122,6 +134,7 @@ class Envelope:
     same_as: str | None = None
     double_text: DoubleText | None = None
     on_missing: OnMissing = OnMissing.NEW
+    before: tuple[Prior, ...] = ()
 
     def __post_init__(self) -> None:
         if bool(self.events) == (self.command is not None):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from turnkeeper.model.control import RESET_PARAMS, first_true, is_reset_command, with_clean_names
-from turnkeeper.model.envelope import Command
+from turnkeeper.model.envelope import Command, Prior
 from turnkeeper.model.event import Event
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import AgentId, Fence, RunId, SessionId, Subject, TenantId, TraceId, UserId
@@ -64,11 +64,16 @@ SIGNED_IN = "app_chat"
 """The channel of people who have signed in. An approval is given there, whatever it is for."""
 
 
+BUS = "bus"
+"""The channel of what is said on a message bus; no request of the outside world comes through it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInput:
     """What the Envelope asked for. It stays on the run, also when the run fails.
 
-    `grants` are those that the caller holds here; None means every one. `limits` and `claims` are as on the Envelope.
+    `grants` are those that the caller holds here; None means every one. `limits`, `claims` and `before` are as on the
+    Envelope.
     """
 
     events: tuple[Event, ...] = ()
@@ -89,6 +94,7 @@ class RunInput:
     channel: str = "app_chat"
     grants: tuple[str, ...] | None = None
     request_id: str | None = None
+    before: tuple[Prior, ...] = ()
 
     @property
     def given(self) -> dict[str, Any]:
@@ -146,6 +152,7 @@ class RunInput:
             channel=later.channel,
             grants=_both(self.grants, later.grants),
             request_id=later.request_id,
+            before=self.before + later.before,
         )
 
 

@@ -286,6 +286,7 @@ class TakeIn:
                 channel=envelope.channel,
                 request_id=envelope.request_id,
                 grants=self._grants(envelope),
+                before=envelope.before,
             ),
             accepted_at=now,
             wait_until=now + timedelta(seconds=self.settings.queue_seconds),

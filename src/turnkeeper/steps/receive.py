@@ -13,7 +13,7 @@ from turnkeeper.errors import EnvelopeInvalid, NotAllowed
 from turnkeeper.model.approval import Decision
 from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.envelope import Command, Envelope, OnMissing
+from turnkeeper.model.envelope import Command, Envelope, OnMissing, Prior
 from turnkeeper.model.event import Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
 from turnkeeper.model.mode import Mode
@@ -83,6 +83,7 @@ class Inbound:
     channel: str = "app_chat"
     trace_id: str | None = None
     trace: TraceContext | None = None
+    before: tuple[Prior, ...] = ()
 
 
 class _Faults(list[dict[str, str]]):
@@ -147,6 +148,7 @@ def receive(
         mode=mode,
         trace=inbound.trace,
         verb=inbound.verb,
+        before=inbound.before,
     )
     return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)
 
