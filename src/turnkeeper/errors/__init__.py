@@ -6,6 +6,7 @@ A released code never changes. Faces render these in one place; `http_status` is
 from turnkeeper.errors.agents import AgentMemoryLost, AgentMemoryUnavailable
 from turnkeeper.errors.approvals import ApprovalDecided, ApprovalNotFound, ApprovalOpen, MayNotDecide, ScopeDenied
 from turnkeeper.errors.base import TurnkeeperError
+from turnkeeper.errors.bus import HandlerFailed, HandlerTimedOut, UtteranceCancelled, UtteranceUnmatched
 from turnkeeper.errors.channels import (
     ArtifactDamaged,
     ArtifactNotFound,
@@ -178,6 +179,8 @@ __all__ = [
     "ExtraMissing",
     "FrameDepthExceeded",
     "GrantMissing",
+    "HandlerFailed",
+    "HandlerTimedOut",
     "HistoryErased",
     "IntentUnknown",
     "InvalidTransition",
@@ -264,6 +267,8 @@ __all__ = [
     "UserMismatch",
     "UserNotFound",
     "UserSuspended",
+    "UtteranceCancelled",
+    "UtteranceUnmatched",
     "VerifyRejected",
     "VersionMoved",
     "WebhookSignatureInvalid",

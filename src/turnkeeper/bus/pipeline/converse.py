@@ -25,8 +25,9 @@ class Converse:
         window_seconds: float = WINDOW_SECONDS,
         ttl_seconds: float = TTL_SECONDS,
     ) -> None:
-        """`claims` are the skills in this process. Who was last dispatched longer ago than the ttl is not asked."""
-        self._claims = dict(claims or {})
+        """`claims` are the skills in this process, also those that come later. Who was last dispatched longer ago than
+        the ttl is not asked."""
+        self._claims: Mapping[str, Claim] = {} if claims is None else claims
         self._question = Question(topic=topics.CONVERSE_PING, answers=topics.CONVERSE_PONG, seconds=window_seconds)
         self._ttl_seconds = ttl_seconds
 

@@ -16,8 +16,8 @@ class Stop:
     """Recognises a stop only if nothing else is said. It goes to one skill: the most recent that can be stopped."""
 
     def __init__(self, *, claims: Mapping[str, Claim] | None = None, window_seconds: float = WINDOW_SECONDS) -> None:
-        """`claims` are the skills in this process."""
-        self._claims = dict(claims or {})
+        """`claims` are the skills in this process, also those that come later."""
+        self._claims: Mapping[str, Claim] = {} if claims is None else claims
         self._question = Question(topic=topics.STOP_PING, answers=topics.STOP_PONG, seconds=window_seconds)
 
     @property

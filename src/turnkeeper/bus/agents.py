@@ -1,0 +1,134 @@
+"""Our own agents on the bus: a stage of the pipeline that has one of them answer."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from typing import Any
+
+from turnkeeper.bus.carrier import CONVERSATION, is_default, session_id_of
+from turnkeeper.bus.dispatching import LiveDispatch
+from turnkeeper.bus.plugins import STOPPED, KnownIntent, Match, Utterance
+from turnkeeper.errors import EnvelopeInvalid, RunEnded
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.door import Ticket
+from turnkeeper.model.principal import Principal
+from turnkeeper.model.reply import Reply
+from turnkeeper.model.session import Custody
+
+log = logging.getLogger(__name__)
+
+ANSWER = "answer"
+ANSWER_SECONDS = 60.0
+"""How long an agent that asked for something waits for the next utterance."""
+
+
+class Agents:
+    """Takes whatever comes to it. Which agent answers is the session's persona, if it is one of them, else the first.
+
+    The conversation is where the session is: a client's travels as the field `turnkeeper` of its carrier, the
+    device's stays with the device, where one turn comes after the other.
+    """
+
+    pipeline_id = "agents"
+
+    def __init__(self, keeper: Turnkeeper, principal: Principal, names: Sequence[str], *, lang: str) -> None:
+        if not names or any(not name or ":" in name for name in names):
+            raise ValueError("the agents of a bus are named, and without a colon")
+        self._keeper, self._principal, self.names, self._lang = keeper, principal, tuple(names), lang
+        self._device = asyncio.Lock()
+        self._running: dict[str, list[str]] = {}
+
+    async def match(self, utterance: Utterance) -> Match | None:
+        persona = utterance.session.get("persona_id")
+        name = persona if persona in self.names else self.names[0]
+        return Match(skill_id=name, intent_name=ANSWER, lang=utterance.lang, utterance=utterance.first)
+
+    def intents(self) -> Sequence[KnownIntent]:
+        return [KnownIntent(skill_id=name, intent_name=ANSWER, lang=self._lang) for name in self.names]
+
+    async def can_stop(self, utterance: Utterance) -> bool:
+        """Whether one of them is at work for this session."""
+        return bool(self._running.get(session_id_of(utterance.session)))
+
+    async def handle(self, dispatch: LiveDispatch) -> None:
+        """A Run of the agent, and then what it said; or the end of those that are on."""
+        name = str(dispatch.message.skill_id)
+        if dispatch.message.type == f"{name}:{STOPPED}":
+            for run_id in self._running.get(dispatch.facts.session_id, []):
+                await self._keeper.cancel(run_id, principal=self._principal)
+            return
+        try:
+            reply = await self._reply(dispatch, name)
+        except RunEnded as ended:
+            # A reset stands although the message that came with it failed.
+            if ended.facts.get("carried"):
+                dispatch.session[CONVERSATION] = {**ended.facts["carried"], "agent": name}
+                await dispatch.sync({CONVERSATION: dispatch.session[CONVERSATION]})
+            raise
+        if reply.carried is not None and not is_default(dispatch.session):
+            dispatch.session[CONVERSATION] = {**reply.carried, "agent": name}
+        if (reply.intent or {}).get("missing"):
+            await dispatch.ask(reply.text, seconds=ANSWER_SECONDS)
+        elif reply.text:
+            await dispatch.speak(reply.text)
+
+    async def _reply(self, dispatch: LiveDispatch, name: str) -> Reply:
+        one_at_a_time: AbstractAsyncContextManager[Any] = nullcontext()
+        if is_default(dispatch.session):
+            one_at_a_time = self._device
+        async with one_at_a_time:
+            ticket = await self._accepted(dispatch, name)
+            with self._at_work(dispatch.facts.session_id, ticket.run.id):
+                try:
+                    return await self._keeper.reply_to(ticket)
+                except asyncio.CancelledError:
+                    await self._keeper.cancel(ticket.run.id, principal=self._principal)
+                    raise
+
+    @contextmanager
+    def _at_work(self, session_id: str, run_id: str) -> Iterator[None]:
+        self._running.setdefault(session_id, []).append(run_id)
+        try:
+            yield
+        finally:
+            self._running[session_id].remove(run_id)
+            if not self._running[session_id]:
+                del self._running[session_id]
+
+    async def _accepted(self, dispatch: LiveDispatch, name: str) -> Ticket:
+        carried = None if is_default(dispatch.session) else _carried(dispatch.session.get(CONVERSATION), name)
+        try:
+            return await self._submitted(dispatch, name, carried)
+        except EnvelopeInvalid as invalid:
+            if carried is None or not _is_about_carried(invalid):
+                raise
+            log.warning("session field left out", extra={"field": CONVERSATION, "faults": len(invalid.details)})
+            return await self._submitted(dispatch, name, None)
+
+    async def _submitted(self, dispatch: LiveDispatch, name: str, carried: dict[str, Any] | None) -> Ticket:
+        facts = dispatch.facts
+        return await self._keeper.submit(
+            dispatch.utterance,
+            agent=name,
+            session_id=facts.ledger_id,
+            custody=Custody.DEVICE if is_default(dispatch.session) else Custody.CLIENT,
+            carried=carried,
+            channel="bus",
+            principal=self._principal,
+            metadata=facts.metadata,
+            before=facts.decided,
+        )
+
+
+def _carried(conversation: Any, name: str) -> dict[str, Any] | None:
+    """The conversation that a session brings. Where another agent's own memory stands is of no use to this one."""
+    if not isinstance(conversation, dict):
+        return None
+    other = conversation.get("agent") != name
+    left_out = {"agent", "agent_head"} if other else {"agent"}
+    return {key: value for key, value in conversation.items() if key not in left_out}
+
+
+def _is_about_carried(invalid: EnvelopeInvalid) -> bool:
+    return any(str(detail.get("pointer", "")).startswith("/carried") for detail in invalid.details)

@@ -1,0 +1,180 @@
+"""Which of several orchestrators on one bus takes an utterance, so that exactly one of them answers.
+
+A bus gives everybody the same frames in the same order. Whoever joins says hello, and from that frame on all of them
+count the utterances alike: the hello and the number name one. The first claim for it on the bus has it. The session
+`default` lives in one process alone, so only its owner's claims for it are good. Who owns it is settled the same way,
+in terms that only rise: an utterance that its owner leaves lying makes another one bid for the next term.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from turnkeeper.bus.carrier import is_default
+from turnkeeper.bus.message import Message
+from turnkeeper.bus.topics import CLAIM, HELLO, OWN_DEFAULT
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 4096
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entered:
+    """An utterance that came in and has no taker yet."""
+
+    message: Message
+    is_for_owner: bool
+
+
+class Claims:
+    """`won` is called with the utterance and the id that it has from now on; `owned_by`
+    when `default` has another owner, or nobody knows which."""
+
+    def __init__(
+        self,
+        me: str,
+        *,
+        send: Callable[[Message], None],
+        won: Callable[[Message, str], None],
+        owned_by: Callable[[str | None], None],
+        new_id: Callable[[], str],
+        patience: float,
+    ) -> None:
+        self._me, self._send, self._won, self._owned_by, self._new_id = me, send, won, owned_by, new_id
+        self._patience = patience
+        self._generation: str | None = None
+        self._hello: str | None = None
+        self._count = 0
+        self._waiting: dict[Place, Entered] = {}
+        self._owner: str | None = None
+        self._term = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def owns_default(self) -> bool:
+        return self._owner == self._me
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether utterances are counted with the others by now."""
+        return self._generation is not None
+
+    def opened(self) -> None:
+        """There is a bus, maybe another one than before: nothing that was known of it counts."""
+        self.closed()
+        self._hello = self._new_id()
+        self._say(HELLO, {"orchestrator": self._me, "hello": self._hello})
+
+    def closed(self) -> None:
+        self._generation, self._hello = None, None
+        self._waiting.clear()
+        self._own(None)
+        self._stop_waiting()
+
+    def heard(self, message: Message) -> bool:
+        """Whether it was said between orchestrators, and for nobody else."""
+        if message.type == HELLO:
+            self._greeted(message.data)
+        elif message.type == CLAIM:
+            self._claimed(message.data)
+        elif message.type == OWN_DEFAULT:
+            self._taken_over(message.data)
+        else:
+            return False
+        return True
+
+    def entered(self, message: Message) -> None:
+        """An utterance has come in. What came before we joined is for those who were there."""
+        if self._generation is None:
+            return
+        self._count += 1
+        place = (self._generation, self._count)
+        session = message.session
+        # One whose carrier is malformed belongs to no session; anybody may say so.
+        is_for_owner = session is None or (isinstance(session, dict) and is_default(session))
+        entry = Entered(message=message, is_for_owner=is_for_owner)
+        if len(self._waiting) >= MOST_WAITING:
+            log.warning("utterances that nobody takes are forgotten", extra={"count": len(self._waiting)})
+            self._waiting.clear()
+        self._waiting[place] = entry
+        if not entry.is_for_owner or self.owns_default:
+            self._claim(place)
+        elif self._timer is None:
+            self._wait()
+
+    def _greeted(self, said: dict[str, Any]) -> None:
+        hello, who = said.get("hello"), said.get("orchestrator")
+        if not isinstance(hello, str) or not isinstance(who, str):
+            return
+        is_mine = hello == self._hello
+        if self._generation is None and not is_mine:
+            return
+        self._generation, self._count = hello, 0
+        if is_mine:
+            self._wait()
+        elif self._owner is not None:
+            self._say(OWN_DEFAULT, {"orchestrator": self._owner, "term": self._term})
+
+    def _claim(self, place: Place) -> None:
+        hello, number = place
+        self._say(CLAIM, {"hello": hello, "number": number, "orchestrator": self._me, "utterance_id": self._new_id()})
+
+    def _claimed(self, said: dict[str, Any]) -> None:
+        hello, number, who, utterance_id = (
+            said.get(key) for key in ("hello", "number", "orchestrator", "utterance_id")
+        )
+        if not (isinstance(hello, str) and isinstance(number, int) and isinstance(utterance_id, str)):
+            return
+        entry = self._waiting.get((hello, number))
+        if entry is None or (entry.is_for_owner and who != self._owner):
+            return
+        del self._waiting[(hello, number)]
+        if who == self._me:
+            self._won(entry.message, utterance_id)
+
+    def _taken_over(self, said: dict[str, Any]) -> None:
+        who, term = said.get("orchestrator"), said.get("term")
+        if not isinstance(who, str) or not isinstance(term, int) or self._generation is None:
+            return
+        if term <= self._term and not (term == self._term and self._owner is None):
+            return
+        self._term = term
+        self._own(who)
+        if not self.owns_default:
+            return
+        for place in [place for place, entry in self._waiting.items() if entry.is_for_owner]:
+            self._claim(place)
+
+    def _own(self, who: str | None) -> None:
+        if who != self._owner:
+            self._owner = who
+            self._owned_by(who)
+
+    def _wait(self) -> None:
+        """Give whoever owns `default` the time to say so, or to take what is waiting."""
+        self._stop_waiting()
+        self._timer = asyncio.get_running_loop().call_later(self._patience, self._waited, frozenset(self._waiting))
+
+    def _waited(self, since: frozenset[Place]) -> None:
+        self._timer = None
+        if self.owns_default:
+            return
+        left_lying = [place for place, entry in self._waiting.items() if entry.is_for_owner]
+        if self._owner is None or any(place in since for place in left_lying):
+            self._say(OWN_DEFAULT, {"orchestrator": self._me, "term": self._term + 1})
+        elif not left_lying:
+            return
+        self._wait()
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _say(self, topic: str, data: dict[str, Any]) -> None:
+        self._send(Message(type=topic, data=data, context={"source": self._me}))

@@ -1,0 +1,416 @@
+"""The orchestrator: hears everything on a bus, and sees each utterance that is its own through its round.
+
+It keeps nothing of a named session once its round is over. `default` is another matter: it lives in the memory of the
+one orchestrator that owns it.
+"""
+
+import asyncio
+import hashlib
+import json
+import logging
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Self
+
+from turnkeeper.bus import carrier, recency, topics
+from turnkeeper.bus.agents import Agents
+from turnkeeper.bus.chains import Chains
+from turnkeeper.bus.claims import Claims
+from turnkeeper.bus.dispatching import Handlers, Registered
+from turnkeeper.bus.handlers import Handler
+from turnkeeper.bus.link import Link
+from turnkeeper.bus.matching import Pipeline
+from turnkeeper.bus.message import Message
+from turnkeeper.bus.pipeline.converse import Converse
+from turnkeeper.bus.pipeline.fallback import FallbackSkills, fallbacks
+from turnkeeper.bus.pipeline.intents import Intents
+from turnkeeper.bus.pipeline.stop import Stop, stop_everything
+from turnkeeper.bus.plugins import GLOBAL_STOP, STOPPED, Claim, Listening, PipelinePlugin, Utterance
+from turnkeeper.bus.recording import RoundRuns
+from turnkeeper.bus.round import Desk, Round
+from turnkeeper.bus.rules import BusRules
+from turnkeeper.bus.transformers import Hook, Transformer
+from turnkeeper.bus.wire import PlainWire, Wire
+from turnkeeper.bus.working import Session, Working, named, of_device
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.ids import UserId
+from turnkeeper.model.principal import LOCAL, Principal
+
+log = logging.getLogger(__name__)
+
+BUS = replace(LOCAL, user=UserId("bus"), is_operator=False)
+"""Who speaks through a bus, as the ledger knows it: a bus tells nobody apart."""
+MARGIN_SECONDS, FOR_EVER_SECONDS = 10.0, 10 * 365 * 86_400.0
+MOST_ECHOES = 1024
+
+
+class Orchestrator:
+    """Give it plugins, transformers and handlers, then put it on a bus: `async with orchestrator.on(url):`.
+
+    `agents` are those of the keeper that may answer here, the first one where a session names no other as its
+    persona; without any the pipeline has no such stage.
+    """
+
+    def __init__(
+        self,
+        keeper: Turnkeeper,
+        *,
+        agents: Sequence[str] = (),
+        rules: BusRules | None = None,
+        wire: Wire | None = None,
+        principal: Principal = BUS,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._keeper, self._principal, self._now = keeper, principal, now
+        self._rules, self._wire = rules or BusRules(), wire or PlainWire()
+        self.id = f"orchestrator-{uuid.uuid4().hex[:12]}"
+        self.intents = Intents()
+        self._claims_of_skills: dict[str, Claim] = {}
+        self._stops_of_skills: dict[str, Claim] = {}
+        self._fallbacks = FallbackSkills()
+        self._converse = Converse(claims=self._claims_of_skills)
+        self._pipeline = Pipeline(seconds=self._rules.match_seconds, aliases=self._wire.stages)
+        stop = Stop(claims=self._stops_of_skills)
+        stages: tuple[PipelinePlugin, ...] = (stop, self._converse, self.intents, *fallbacks(self._fallbacks))
+        for plugin in stages:
+            self._pipeline.add(plugin)
+        self._chains, self._handlers = Chains(), Handlers()
+        self.handler("stop", GLOBAL_STOP)(stop_everything)
+        self._add_agents(agents)
+        self._device = _Device(keeper, principal)
+        self._desk = Desk(
+            rules=self._rules,
+            chains=self._chains,
+            pipeline=self._pipeline,
+            handlers=self._handlers,
+            runs=RoundRuns(keeper, principal, seconds=_run_seconds(self._rules)),
+            send=self._send,
+            now=now,
+        )
+        self._claims = Claims(
+            self.id,
+            send=self._send,
+            won=self._won,
+            owned_by=self._owned_by,
+            new_id=lambda: uuid.uuid4().hex,
+            patience=self._rules.owner_seconds,
+        )
+        self._link: Link | None = None
+        self._rounds: dict[str, Round] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._echoes: Counter[bytes] = Counter()
+
+    # --- what it is given
+
+    def add_plugin(self, plugin: PipelinePlugin) -> None:
+        """A stage of the pipeline, to be named in `pipeline` by its id. Raises ValueError."""
+        self._pipeline.add(plugin)
+
+    def add_transformer(self, transformer: Transformer) -> None:
+        """Raises ValueError."""
+        self._chains.add(transformer)
+
+    def handler(self, skill_id: str, intent_name: str | None = None) -> Callable[[Handler], Handler]:
+        """Have a function of this process handle an intent of a skill, or all that is for it. Raises ValueError."""
+
+        def register(handler: Handler) -> Handler:
+            self._handlers.add(skill_id, intent_name, Registered(handle=handler))
+            # It is here, so nobody need be asked over the bus what it would say.
+            self._claims_of_skills.setdefault(skill_id, _never)
+            self._stops_of_skills.setdefault(skill_id, self._has_stop_handler(skill_id))
+            return handler
+
+        return register
+
+    def converses(self, skill_id: str) -> Callable[[Claim], Claim]:
+        """Have a skill of this process asked whether it takes what is said while a conversation is with it."""
+
+        def register(claim: Claim) -> Claim:
+            self._claims_of_skills[skill_id] = claim
+            return claim
+
+        return register
+
+    def stops(self, skill_id: str) -> Callable[[Claim], Claim]:
+        """Have a skill of this process asked whether there is something that it could stop."""
+
+        def register(claim: Claim) -> Claim:
+            self._stops_of_skills[skill_id] = claim
+            return claim
+
+        return register
+
+    def falls_back(self, skill_id: str, *, priority: int = 50) -> Callable[[Claim], Claim]:
+        """Have a skill of this process asked whether it takes what nobody else understood. Raises ValueError."""
+
+        def register(claim: Claim) -> Claim:
+            self._fallbacks.add(skill_id, priority, claim)
+            return claim
+
+        return register
+
+    def _has_stop_handler(self, skill_id: str) -> Claim:
+        async def claim(utterance: Utterance) -> bool:
+            return self._handlers.has(skill_id, STOPPED)
+
+        return claim
+
+    def _add_agents(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        agents = Agents(self._keeper, self._principal, names, lang=self._rules.lang)
+        self._pipeline.add(agents)
+        for name in names:
+            self._handlers.add(name, None, Registered(handle=agents.handle, records=True))
+            self._claims_of_skills[name] = _never
+            self._stops_of_skills[name] = agents.can_stop
+
+    # --- on a bus
+
+    @asynccontextmanager
+    async def on(self, url: str, *, token: str | None = None) -> AsyncIterator[Self]:
+        """Serve the utterances of a bus while this is open. Rounds that are on when it closes come to an end."""
+        self._joined = asyncio.Event()
+        async with Link(url, token=token, on_message=self._heard, on_open=self._opened) as link:
+            self._link = link
+            try:
+                yield self
+            finally:
+                await self._let_go()
+                self._claims.closed()
+                self._link = None
+
+    async def joined(self, seconds: float | None = None) -> None:
+        """Return once what is said on the bus is heard. Raises BusRefused or BusUnreachable."""
+        assert self._link is not None, "it is on a bus"
+        await self._link.opened(seconds)
+        async with asyncio.timeout(seconds):
+            await self._joined.wait()
+
+    async def _let_go(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _opened(self) -> None:
+        self._echoes.clear()
+        self._claims.opened()
+
+    def _send(self, message: Message) -> None:
+        """Put it on the bus. A bus that is gone, or too slow, keeps no round from its end."""
+        if self._link is None:
+            return
+        for each in self._wire.outbound(message):
+            try:
+                self._link.send(each)
+            except TurnkeeperError as error:
+                log.warning("message lost", extra={"topic": each.type, "code": error.code})
+        if message.type == topics.SYNC and len(self._echoes) < MOST_ECHOES:
+            self._echoes[_fingerprint(message)] += 1
+
+    # --- what is heard
+
+    def _heard(self, raw: Message) -> None:
+        message = self._wire.inbound(raw)
+        if message is None:
+            return
+        if self._claims.heard(message):
+            if self._claims.is_joined:
+                self._joined.set()
+            return
+        if message.type == topics.UTTERANCE:
+            self._claims.entered(message)
+            return
+        try:
+            session = carrier.carried(message)
+        except carrier.MalformedCarrier:
+            log.warning("message dropped", extra={"topic": message.type, "reason": "malformed_carrier"})
+            return
+        if message.type == topics.SYNC:
+            self._synced(message, session)
+        elif not self._asked(message, session):
+            self._overheard(message, session)
+
+    def _overheard(self, message: Message, session: Session) -> None:
+        """What is said while rounds are on, to a plugin or by a handler in another process."""
+        for plugin in self._pipeline.plugins():
+            if isinstance(plugin, Listening):
+                plugin.heard(message)
+        id = carrier.session_id_of(session)
+        found = self._rounds.get(message.utterance_id or "")
+        if found is not None:
+            if found.working.id == id:
+                found.heard(message, session)
+        elif message.type in (topics.DONE, topics.FAILED):
+            self._through(message, id, session)
+
+    def _through(self, message: Message, id: str, session: Session) -> None:
+        """A handler elsewhere is through, and lost on its way which utterance it was: the newest one of its session."""
+        for each in reversed(self._rounds.values()):
+            if each.working.id == id and each.window and each.window.dispatch.skill_id == message.skill_id:
+                each.through(message, session)
+                return
+
+    def _synced(self, message: Message, session: Session) -> None:
+        """Somebody says what has changed in a session. What we said ourselves has counted by now."""
+        print_ = _fingerprint(message)
+        if print_ in self._echoes:
+            self._echoes -= Counter((print_,))
+            return
+        fields, id = message.data.get("session"), carrier.session_id_of(session)
+        if fields is None and id == carrier.DEFAULT:
+            self._tell_default(message)
+        elif not isinstance(fields, dict):
+            log.warning("sync ignored", extra={"wire_type": carrier.wire_type(fields)})
+        elif id != carrier.DEFAULT:
+            for each in self._rounds.values():
+                if each.working.id == id:
+                    each.working.merge(fields)
+        elif self._claims.owns_default:
+            of_device(self._device).merge(fields)
+            self._spawn(self._device.keep())
+
+    def _asked(self, message: Message, session: Session) -> bool:
+        """Whether it is a question about this orchestrator. Of several on a bus one answers."""
+        if not message.type.endswith(".list"):
+            return False
+        answer = self._answer(message, session)
+        if answer is None:
+            return False
+        if self._claims.owns_default:
+            self._send(message.response(answer))
+        return True
+
+    def _answer(self, message: Message, session: Session) -> dict[str, Any] | None:
+        if message.type == topics.CONVERSE_LIST:
+            known = self._device.read() if carrier.is_default(session) else session
+            return {"converse_handlers": recency.conversing(self._converse.pruned(known, self._now()))}
+        for hook in Hook:
+            if message.type == topics.transformers_of(hook):
+                return self._chains.listing(hook)
+        for plugin in self._pipeline.plugins():
+            if message.type == topics.intents_of(plugin.pipeline_id):
+                return {"pipeline_id": plugin.pipeline_id, "intents": _listed(plugin, message.data)}
+        return None
+
+    def _tell_default(self, message: Message) -> None:
+        """What the device's session is now, for those who keep a copy of it."""
+        if self._claims.owns_default:
+            session = of_device(self._device).read()
+            self._send(message.reply(topics.UPDATE_DEFAULT, {"session_data": session}).carrying(session))
+
+    # --- rounds
+
+    def _won(self, message: Message, utterance_id: str) -> None:
+        try:
+            session = carrier.carried(message)
+        except carrier.MalformedCarrier:
+            self._reject(message, utterance_id)
+            return
+        stamped = replace(message, context={**message.context, "utterance_id": utterance_id})
+        self._spawn(self._serve(stamped, session, utterance_id))
+
+    def _reject(self, message: Message, utterance_id: str) -> None:
+        """Never served as another session than the one that was meant."""
+        log.warning("message dropped", extra={"topic": message.type, "reason": "malformed_carrier"})
+        context = {"utterance_id": message.utterance_id} if message.utterance_id else {}
+        told = {"msg_type": message.type, "reason": "malformed_carrier"}
+        self._send(Message(type=topics.REJECTED, data=told, context=context))
+        if self._rules.marks_dropped:
+            ended = message.reply(topics.HANDLED)
+            ended.context.pop("session", None)
+            ended.context.setdefault("utterance_id", utterance_id)
+            self._send(ended)
+
+    async def _serve(self, message: Message, session: Session, utterance_id: str) -> None:
+        working = await self._working(session)
+        round = Round(self._desk, message, working, utterance_id)
+        if len(self._rounds) >= self._rules.rounds:
+            round.refuse()
+            return
+        self._rounds[utterance_id] = round
+        try:
+            await round.run()
+        finally:
+            del self._rounds[utterance_id]
+        if working.id == carrier.DEFAULT:
+            self._tell_default(message)
+
+    async def _working(self, session: Session) -> Working:
+        if not carrier.is_default(session):
+            return named(session)
+        await self._device.ready()
+        working = of_device(self._device)
+        working.merge(session)
+        return working
+
+    def _owned_by(self, who: str | None) -> None:
+        self._device.owned(who, is_me=who == self.id)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+class _Device:
+    """The memory of this process, as far as it is the bus's; what was kept is taken over with the ownership."""
+
+    def __init__(self, keeper: Turnkeeper, principal: Principal) -> None:
+        self._keeper, self._principal = keeper, principal
+        self._loading: asyncio.Task[None] | None = None
+
+    def read(self) -> Session:
+        return self._keeper.device.read(self._principal)
+
+    def write(self, fields: Mapping[str, Any]) -> None:
+        self._keeper.device.write(fields, self._principal)
+
+    async def keep(self) -> None:
+        await self._keeper.device.keep(self._principal)
+
+    def owned(self, who: str | None, *, is_me: bool) -> None:
+        """From now on. What another one owns is not remembered here; while nobody does, nothing is lost."""
+        if is_me:
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+        elif who is not None:
+            self.write({})
+
+    async def ready(self) -> None:
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    async def _load(self) -> None:
+        try:
+            await self._keeper.device.load(self._principal)
+        except TurnkeeperError as error:
+            log.warning("device not loaded", extra={"code": error.code})
+
+
+async def _never(utterance: Utterance) -> bool:
+    """It waits to be spoken to."""
+    return False
+
+
+def _run_seconds(rules: BusRules) -> float:
+    """A Run must not be over before its handler is given up."""
+    return rules.handler_seconds + MARGIN_SECONDS if rules.handler_seconds > 0 else FOR_EVER_SECONDS
+
+
+def _listed(plugin: PipelinePlugin, wanted: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What a plugin could match, as far as it is asked for."""
+    known = [
+        {"intent_name": each.intent_name, "skill_id": each.skill_id, "lang": each.lang} for each in plugin.intents()
+    ]
+    filters = {name: wanted[name] for name in ("lang", "skill_id") if isinstance(wanted.get(name), str)}
+    return [each for each in known if all(each[name] == value for name, value in filters.items())]
+
+
+def _fingerprint(message: Message) -> bytes:
+    said = json.dumps([message.utterance_id, message.skill_id, message.data], sort_keys=True)
+    return hashlib.sha256(said.encode(errors="surrogatepass")).digest()
