@@ -32,8 +32,6 @@ MiB = 1_048_576
 
 GOING_AWAY, NOT_TEXT, TOO_SLOW = 1001, 1007, 1008
 CLOSING = "the bus is closing"
-FAREWELL_SECONDS = 2.0
-"""How long somebody who is sent away may take to hear why."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class Relay:
 
     `admits` says whether a token is good. Where it is given, whoever comes from another machine must bring one. A
     relay that listens on loopback only asks for none. `guard` says what to relay for a frame; without one it is the
-    frame.
+    frame. `farewell_seconds` is how long somebody who is sent away may take to hear why.
     """
 
     def __init__(
@@ -68,11 +66,12 @@ class Relay:
         queue_bytes: int = 32 * MiB,
         queue_frames: int = 50_000,
         connections: int = 1_000,
+        farewell_seconds: float = 2.0,
     ) -> None:
         self._host, self.port = host, port
         self._admits, self._guard = admits, guard
         self._frame_bytes, self._connections = frame_bytes, connections
-        self.queue_bytes, self.queue_frames = queue_bytes, queue_frames
+        self.queue_bytes, self.queue_frames, self.farewell_seconds = queue_bytes, queue_frames, farewell_seconds
         self._listeners: set[_Listener] = set()
         self._server: Server | None = None
         self._is_open_to_others = False
@@ -88,7 +87,7 @@ class Relay:
             create_connection=self._listener,  # type: ignore[arg-type]  # any factory will do
             compression=None,
             max_size=self._frame_bytes,
-            close_timeout=FAREWELL_SECONDS,
+            close_timeout=self.farewell_seconds,
             logger=_quiet(),
         )
         self.port = self._server.sockets[0].getsockname()[1]
@@ -282,7 +281,7 @@ class _Listener(ServerConnection):
         if self.protocol.state is State.OPEN:
             self.protocol.fail(code, reason)
             self.send_data()
-        self.loop.call_later(FAREWELL_SECONDS, self.transport.abort)
+        self.loop.call_later(self._relay.farewell_seconds, self.transport.abort)
 
 
 def _tokens(request: Request, query: str) -> list[str]:
