@@ -79,6 +79,7 @@ class Agents:
             one_at_a_time = self._device
         async with one_at_a_time:
             ticket = await self._accepted(dispatch, name)
+            dispatch.began(ticket.run.id)
             with self._at_work(dispatch.facts.session_id, ticket.run.id):
                 try:
                     return await self._keeper.reply_to(ticket)

@@ -60,9 +60,9 @@ class Claims:
         return self._owner == self._me
 
     @property
-    def is_joined(self) -> bool:
-        """Whether utterances are counted with the others by now."""
-        return self._generation is not None
+    def is_settled(self) -> bool:
+        """Whether utterances are counted with the others by now, and `default` has an owner."""
+        return self._generation is not None and self._owner is not None
 
     def opened(self) -> None:
         """There is a bus, maybe another one than before: nothing that was known of it counts."""

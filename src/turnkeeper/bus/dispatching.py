@@ -109,7 +109,7 @@ class Window:
 
 
 class LiveDispatch:
-    """What a handler of this process is handed; see `handlers.Dispatch`. `facts` are for whoever makes a Run of it."""
+    """What a handler of this process is handed; see `handlers.Dispatch`. `facts` and `began` are for whoever makes a Run of it."""
 
     def __init__(
         self,
@@ -117,10 +117,11 @@ class LiveDispatch:
         working: Working,
         facts: RoundFacts,
         *,
+        began: Callable[[str], None],
         send: Callable[[Message], None],
         now: Callable[[], float],
     ) -> None:
-        self.message, self.facts = window.dispatch, facts
+        self.message, self.facts, self.began = window.dispatch, facts, began
         self.session = working.read()
         self._window, self._working, self._send, self._now = window, working, send, now
 

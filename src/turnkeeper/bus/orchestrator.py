@@ -66,7 +66,7 @@ class Orchestrator:
         principal: Principal = BUS,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._keeper, self._principal, self._now = keeper, principal, now
+        self._keeper, self.principal, self._now = keeper, principal, now
         self._rules, self._wire = rules or BusRules(), wire or PlainWire()
         self.id = f"orchestrator-{uuid.uuid4().hex[:12]}"
         self.intents = Intents()
@@ -163,7 +163,7 @@ class Orchestrator:
     def _add_agents(self, names: Sequence[str]) -> None:
         if not names:
             return
-        agents = Agents(self._keeper, self._principal, names, lang=self._rules.lang)
+        agents = Agents(self._keeper, self.principal, names, lang=self._rules.lang)
         self._pipeline.add(agents)
         for name in names:
             self._handlers.add(name, None, Registered(handle=agents.handle, records=True))
@@ -186,7 +186,7 @@ class Orchestrator:
                 self._link = None
 
     async def joined(self, seconds: float | None = None) -> None:
-        """Return once what is said on the bus is heard. Raises BusRefused or BusUnreachable."""
+        """Return once every utterance on the bus is served. Raises BusRefused or BusUnreachable."""
         assert self._link is not None, "it is on a bus"
         await self._link.opened(seconds)
         async with asyncio.timeout(seconds):
@@ -220,7 +220,7 @@ class Orchestrator:
         if message is None:
             return
         if self._claims.heard(message):
-            if self._claims.is_joined:
+            if self._claims.is_settled:
                 self._joined.set()
             return
         if message.type == topics.UTTERANCE:

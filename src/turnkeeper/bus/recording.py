@@ -56,8 +56,8 @@ class RoundRuns:
         # A handler has its own time; the Run only must not be over before it.
         keeper.agent(AGENT, run_seconds=seconds)(self._answer)
 
-    async def perform(self, facts: RoundFacts, work: Work) -> None:
-        """Do the work as a Run. Raises what the work raises, and whatever keeps the Run from being written down."""
+    async def perform(self, facts: RoundFacts, work: Work, *, began: Callable[[str], None]) -> None:
+        """Do the work as a Run, and say which. Raises what the work raises, and what keeps it from being recorded."""
         ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
         async def watched() -> str:
@@ -83,6 +83,7 @@ class RoundRuns:
                 metadata=facts.metadata,
                 before=facts.decided,
             )
+            began(ticket.run.id)
             await self._awaited(ticket)
         except TurnkeeperError:
             if not ended.done():

@@ -51,6 +51,7 @@ class Round:
     utterance_id: str
     window: Window | None = None
     handler_is_here: bool = False
+    run_id: str | None = None
     polls: Polls = field(init=False)
     _chains: Composed = field(init=False)
     _decided: list[Mapping[str, Any]] = field(default_factory=list)
@@ -79,7 +80,8 @@ class Round:
         self._end()
 
     def _end(self) -> None:
-        self._emit(self._last().forward(topics.HANDLED))
+        """The end marker says under which id it can be explained."""
+        self._emit(self._last().forward(topics.HANDLED, {"run_id": self.run_id} if self.run_id else {}))
 
     def _last(self) -> Message:
         return self.window.dispatch if self.window else self.message.reply(topics.HANDLED)
@@ -183,7 +185,7 @@ class Round:
         if registered is not None and registered.records:
             await self._handled(registered, facts)
         else:
-            await self.desk.runs.perform(facts, lambda: self._handled(registered, facts))
+            await self.desk.runs.perform(facts, lambda: self._handled(registered, facts), began=self._began)
 
     async def _handled(self, registered: Registered | None, facts: RoundFacts) -> str:
         """Dispatch, and wait until the handler is through. Gives what was spoken; raises what it stumbled over."""
@@ -197,7 +199,7 @@ class Round:
                 if registered is None:
                     await window.done
                 else:
-                    live = LiveDispatch(window, self.working, facts, send=desk.send, now=desk.now)
+                    live = LiveDispatch(window, self.working, facts, began=self._began, send=desk.send, now=desk.now)
                     await self._handle_here(registered, live)
         except TimeoutError as error:
             if limit.expired():
@@ -223,11 +225,14 @@ class Round:
             raise error
 
         try:
-            await self.desk.runs.perform(self.facts(_first(self.message.data)), tell)
+            await self.desk.runs.perform(self.facts(_first(self.message.data)), tell, began=self._began)
         except TurnkeeperError as ended:
             if ended is not error:
                 log.warning("round not recorded", extra={"utterance_id": self.utterance_id, "code": ended.code})
         self._emit(self.message.reply(topic, dict(data)))
+
+    def _began(self, run_id: str) -> None:
+        self.run_id = run_id
 
     def facts(self, utterance: str, about: Mapping[str, str] | None = None) -> RoundFacts:
         return RoundFacts(
