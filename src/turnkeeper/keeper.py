@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
+from turnkeeper.custody.sealing import Sealing
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
@@ -44,6 +45,7 @@ from turnkeeper.keeping.packs import Packs
 from turnkeeper.keeping.pointers import Pointers
 from turnkeeper.keeping.resuming import ResumeView, Resuming, SessionEvent
 from turnkeeper.keeping.scoping import Pin, Scoping, purpose_of, written_layout
+from turnkeeper.keeping.seals import Seals
 from turnkeeper.keeping.substrate import Substrate
 from turnkeeper.keeping.units import Units
 from turnkeeper.knowledge.retrieval import view_of
@@ -135,6 +137,7 @@ class Turnkeeper:
         self._keep_scope()
         self._keep_channels()
         self._keep_history()
+        self._keep_elsewhere()
         self._keep_no_longer()
         self._take_up_duties()
 
@@ -245,6 +248,11 @@ class Turnkeeper:
             check_layers=self._world.scopes.layers_of,
             audit=self._audit_of_command,
         )
+
+    def _keep_elsewhere(self) -> None:
+        """What is kept by others than us, and how it comes back."""
+        sealing = Sealing(self._store.seals, self._clock, self.settings.carried_bytes)
+        self.seals = Seals(self._store.seals, sealing, self._clock, audit=self._audit_of_command)
 
     def _keep_no_longer(self) -> None:
         """What is given out whole, erased, or written down because it is long over."""

@@ -27,12 +27,18 @@ BODIES: dict[str, tuple[bytes, int, str]] = {
     "truth as a number": (b'{"message": "Hi", "stream": 1}', 422, "envelope_invalid"),
     "an id that is none": (b'{"message": "Hi", "session_id": "../etc"}', 422, "envelope_invalid"),
     "an unknown double_text": (b'{"message": "Hi", "double_text": "shout"}', 422, "envelope_invalid"),
-    "carried without custody": (b'{"message": "Hi", "carried": {}}', 422, "envelope_invalid"),
-    "carried that was made up": (
-        b'{"message": "Hi", "custody": "client", "carried": {"version": 1}}',
+    "carried without custody": (b'{"message": "Hi", "carried": "AAAA"}', 422, "envelope_invalid"),
+    "carried that is not sealed": (
+        b'{"message": "Hi", "custody": "client", "session_id": "mine", "carried": {"version": 1}}',
         422,
         "envelope_invalid",
     ),
+    "carried that was made up": (
+        b'{"message": "Hi", "custody": "client", "session_id": "mine", "carried": "AAAA"}',
+        422,
+        "carried_invalid",
+    ),
+    "the custody of the bus": (b'{"message": "Hi", "custody": "device"}', 422, "envelope_invalid"),
     "params too large": (
         json.dumps({"message": "Hi", "params": {"a": "x" * 20_000}}).encode(),
         422,

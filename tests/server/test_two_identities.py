@@ -171,6 +171,7 @@ async def everything_of(ada: httpx2.AsyncClient) -> dict[str, str]:
     await made("PATCH", f"/sessions/{session}", {"title": MARKER})
     await made("POST", "/chat", {"message": MARKER, "session_id": session, "agent": "clerk"})
     approval = (await made("GET", "/approvals"))["items"][0]["id"]
+    seal = (await made("POST", "/seals/rotate"))["id"]
     return {
         "session_id": session,
         "from_session_id": session,
@@ -202,6 +203,7 @@ async def everything_of(ada: httpx2.AsyncClient) -> dict[str, str]:
         "binding_id": binding,
         "delivery_id": "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV",
         "approval_id": approval,
+        "key_id": seal,
         "receipt_id": "rcpt_01ARZ3NDEKTSV4RRFFQ69G5FAV",
     }
 

@@ -175,9 +175,10 @@ def _with_numbers_from_zero(carried: dict[str, Any]) -> dict[str, Any]:
 OF_ANOTHER_SHAPE = {
     "nothing in it": lambda _: {},
     "without its state": _without_its_state,
-    "of another version": _with(version=2),
+    "of another version": _with(version=3),
     "a state that is a list": _with(state=["note"]),
     "a count that is text": _with(turns="1"),
+    "no longer with its units": lambda carried: {name: each for name, each in carried.items() if name != "units"},
     "an epoch before the first": _with(epoch={"number": 0, "started_at": "2026-03-01T12:00:00Z", "first_seq": 1}),
     "a speaker that does not exist": _with_a_line_nobody_said,
     "messages that count from zero": _with_numbers_from_zero,

@@ -1,7 +1,7 @@
 """A conversation as one plain mapping, so that somebody else than our store can keep it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,12 +24,17 @@ from turnkeeper.model.session import Conversation, Session
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.units import UnitReader
 
-VERSION = 1
+VERSION = 2
 CARRIED_CUT = "carried_cut"
+
+FIRST_LEFT_OUT: Mapping[str, Any] = {"units": [], "preferences": {}, "packs": [], "dialogue": {}, "agent_head": None}
+"""What a state of version 1 may not say, since it has grown part by part."""
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """What travels between turnkeeper and whoever keeps the session."""
+    """What travels between turnkeeper and whoever keeps the session. It says every part of it: what is missing was
+    lost on its way, and is not taken for nothing.
+    """
 
     version: int
     revision: int
@@ -39,11 +44,11 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     created_at: datetime
     history: tuple[Message, ...]
     state: dict[str, Any]
-    units: tuple[dict[str, Any], ...] = ()
-    preferences: Preferences = msgspec.field(default_factory=Preferences)
-    packs: tuple[PackPin, ...] = ()
-    dialogue: dict[str, Any] = msgspec.field(default_factory=dict)
-    agent_head: dict[str, Any] | None = None
+    units: tuple[dict[str, Any], ...]
+    preferences: Preferences
+    packs: tuple[PackPin, ...]
+    dialogue: dict[str, Any]
+    agent_head: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ class Packing:
 
 def _packed(conversation: Conversation, history: tuple[Message, ...], units: tuple[Unit, ...]) -> Mapping[str, Any]:
     session = conversation.session
-    packed: Mapping[str, Any] = msgspec.to_builtins(
+    packed: Mapping[str, Any] = _as_json(
         Carried(
             version=VERSION,
             revision=session.revision,
@@ -131,6 +136,11 @@ def _packed(conversation: Conversation, history: tuple[Message, ...], units: tup
     return packed
 
 
+def _as_json(carried: Carried) -> Any:
+    """As it comes back from a wire, so that two copies can be compared."""
+    return msgspec.json.decode(msgspec.json.encode(carried))
+
+
 def _size(carried: Mapping[str, Any]) -> int:
     """As it is measured when it comes back: with the spaces that the plainest way of writing JSON puts in."""
     return len(json.dumps(carried, ensure_ascii=False).encode())
@@ -146,10 +156,16 @@ def dialogue_of(carried: Carried) -> Dialogue:
     return msgspec.convert(carried.dialogue, Dialogue)
 
 
-def carried_of(value: Mapping[str, Any]) -> Carried:
+def carried_of(value: object) -> Carried:
     """Raises EnvelopeInvalid when this is not what an earlier reply gave out."""
+    if (version := _version_of(value)) > VERSION:
+        raise EnvelopeInvalid(
+            f"The carried state has version {version}; this turnkeeper reads up to {VERSION}. Send it to a node that "
+            "runs the newer release, or leave it out to begin anew.",
+            details=[{"pointer": "/carried", "message": f"is of version {version}"}],
+        )
     try:
-        carried = msgspec.convert(value, Carried, strict=True)
+        carried = msgspec.convert(upgraded(value), Carried, strict=True)
         units_of(carried)
         dialogue_of(carried)
     except (msgspec.ValidationError, ValueError) as error:
@@ -159,7 +175,8 @@ def carried_of(value: Mapping[str, Any]) -> Carried:
             details=[{"pointer": "/carried", "message": str(error)}],
         ) from error
     is_sound = (
-        0 <= carried.turns <= carried.revision
+        carried.version == VERSION
+        and 0 <= carried.turns <= carried.revision
         and carried.last_seq >= len(carried.history)
         and carried.created_at.tzinfo is not None
         and carried.epoch.started_at.tzinfo is not None
@@ -170,6 +187,24 @@ def carried_of(value: Mapping[str, Any]) -> Carried:
             "The carried state fits no session. Send back `carried` exactly as it was received.",
             details=[{"pointer": "/carried", "message": "its numbers or times do not fit together"}],
         )
-    if carried.version != VERSION:
-        raise EnvelopeInvalid(f"The carried state has version {carried.version}; this turnkeeper reads {VERSION}.")
     return carried
+
+
+def upgraded(value: Any) -> Any:
+    """The same state as this release writes it down; one step for each version that there was."""
+    while (upgrade := _UPGRADES.get(_version_of(value))) is not None:
+        value = upgrade(value)
+    return value
+
+
+def _version_of(value: object) -> int:
+    """0 for what has none."""
+    version = value.get("version") if isinstance(value, Mapping) else None
+    return version if type(version) is int else 0
+
+
+def _from_the_first(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**FIRST_LEFT_OUT, **value, "version": 2}
+
+
+_UPGRADES: Mapping[int, Callable[[Mapping[str, Any]], Mapping[str, Any]]] = {1: _from_the_first}

@@ -63,6 +63,7 @@ class RunEnded(TurnkeeperError):
         if run.error is not None:
             code, words, retryable = run.error.code, run.error.message, run.error.retryable
         details = run.error.details if run.error else ()
+        self.run = run
         super().__init__(words, details=details, run_id=run.id, session_id=run.session_id, run_status=run.status.value)
         if run.superseded_by:
             self.facts["superseded_by"] = run.superseded_by

@@ -66,6 +66,10 @@ class Command(StrEnum):
     CHANGE_USER = "change_user"
     PUT_DEFINITION = "put_definition"
     REMOVE_DEFINITION = "remove_definition"
+    ROTATE_SEALS = "rotate_seals"
+    RETIRE_SEAL = "retire_seal"
+    ADOPT = "adopt"
+    RELEASE = "release"
 
     @property
     def changes_units(self) -> bool:

@@ -22,6 +22,7 @@ from turnkeeper.server import (
     layers,
     packs,
     runs,
+    seals,
     sessions,
     substrate,
     units,
@@ -80,6 +81,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         erasure.of_session,
         erasure.of_user,
         erasure.receipts,
+        seals.router,
     ):
         api.include_router(router)
     app.include_router(api)

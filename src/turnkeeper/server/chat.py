@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 
-from turnkeeper.errors import EnvelopeInvalid, ShuttingDown
+from turnkeeper.errors import CarriedInvalid, CarriedStale, EnvelopeInvalid, ShuttingDown
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
@@ -14,6 +14,7 @@ from turnkeeper.model.feed import FeedType
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
 from turnkeeper.server.auth import Caller
+from turnkeeper.server.carrying import opened, sealed
 from turnkeeper.server.closing import NodeClosing, first_of, gone
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import Keeper, MessageRoute
@@ -31,7 +32,7 @@ IdempotencyKey = Annotated[str | None, Header(description="The same as `request_
     name="chat",
     response_model=ChatOut,
     response_model_exclude_none=True,
-    responses={**event_stream(ChatOut), **problems(*WITH_BODY, *TALKING)},
+    responses={**event_stream(ChatOut), **problems(*WITH_BODY, *TALKING, CarriedInvalid, CarriedStale)},
 )
 async def chat(
     request: Request,
@@ -64,7 +65,7 @@ async def chat(
             ).response(place.pop_all())
     reply = await first_of(keeper.reply_to(ticket), closing.over(), gone(request))
     if reply is not None:
-        return ChatOut.of(reply)
+        return ChatOut.of(reply, await sealed(keeper, ticket.run, reply.carried))
     if not await request.is_disconnected():
         raise taken_but_leaving(ticket)
     if body.cancel_on_disconnect:
@@ -88,6 +89,9 @@ async def _submitted(
     request_id = one_request_id(body.request_id, idempotency_key)
     if request_id is not None:
         exchange.request_id = request_id
+    carried: Any = body.carried
+    if body.carried is not None and body.custody == "client":
+        carried = await opened(keeper, caller, body.session_id, body.carried)
     return await keeper.submit(
         body.message,
         session_id=body.session_id,
@@ -105,7 +109,7 @@ async def _submitted(
         on_missing=body.on_missing,
         answers=body.answers,
         custody=body.custody,
-        carried=body.carried,
+        carried=carried,
         trace_id=exchange.trace_id,
         trace=exchange.caller,
     )
@@ -189,8 +193,8 @@ def told_to_its_sender(keeper: Turnkeeper, ticket: Ticket) -> Any:
         if frame.type.ends_a_run and ticket.run.custody is Custody.CLIENT:
             run = await keeper.run(ticket.run.id, principal=Principal(tenant=ticket.run.tenant, user=ticket.run.user))
             # A run that failed carries something only if it has reset the session.
-            carried = (run.result or {}).get("carried")
-            return {"carried": carried} if carried or frame.type is FeedType.RUN_COMPLETED else {}
+            carried = await sealed(keeper, run, (run.result or {}).get("carried"))
+            return {"carried": carried} if carried else {}
         return {}
 
     return more

@@ -22,6 +22,7 @@ from turnkeeper.errors import (
     TurnkeeperError,
 )
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.server.carrying import sealed
 from turnkeeper.server.exchange import Exchange, exchange_of
 
 API = "/api/v1"
@@ -73,6 +74,8 @@ def render_errors(app: FastAPI, keeper: Turnkeeper) -> None:
             about = {"body_sha256": body_hash} if (body_hash := _body_hash(request)) else {}
             verb = _verb_of(request)
             await keeper.refused(error, principal=principal, verb=verb, trace_id=exchange.trace_id, **about)
+        if isinstance(error, RunEnded) and "carried" in error.facts:
+            error.facts["carried"] = await sealed(keeper, error.run, error.facts["carried"])
         return problem_response(error, exchange, more_headers)
 
     async def tell_invalid(request: Request, error: RequestValidationError) -> Response:

@@ -59,7 +59,9 @@ class ChatIn(Choosing):
     on_missing: Literal["new", "error"] = "new"
     answers: Id | None = Field(default=None, description="The id of the waiting run that this message answers.")
     custody: Literal["engine", "client"] = "engine"
-    carried: dict[str, Any] | None = None
+    carried: str | None = Field(
+        default=None, description="With custody `client`: `carried` of the newest reply, as it is."
+    )
     cancel_on_disconnect: bool = Field(default=False, description="Stop the run when this connection is lost.")
 
 
@@ -219,13 +221,16 @@ class ChatOut(Outbound):
     replaced_session_id: str | None = None
     replaced_reason: str | None = None
     merged: bool | None = None
-    carried: dict[str, Any] | None = None
+    carried: str | None = Field(
+        default=None, description="The sealed state that the client sends with its next message."
+    )
     finish: str | None = None
     intent: IntentOut | None = None
     warnings: list[str]
 
     @classmethod
-    def of(cls, reply: Reply) -> "ChatOut":
+    def of(cls, reply: Reply, carried: str | None = None) -> "ChatOut":
+        """`carried` is what the reply gives its client to carry, sealed."""
         return cls(
             session_id=reply.session_id,
             run_id=reply.run_id,
@@ -236,7 +241,7 @@ class ChatOut(Outbound):
             replaced_session_id=reply.replaced_session_id,
             replaced_reason=reply.replaced_reason,
             merged=reply.merged,
-            carried=None if reply.carried is None else dict(reply.carried),
+            carried=carried,
             finish=reply.finish.value if reply.finish else None,
             intent=None if reply.intent is None else IntentOut.model_validate(dict(reply.intent)),
             warnings=list(reply.warnings),
