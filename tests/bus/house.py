@@ -84,6 +84,7 @@ class Skills:
     async def slow(self, dispatch: Dispatch) -> None:
         async with asyncio.timeout(WITHIN):
             await self.release.wait()
+        await dispatch.speak("at last")
 
     async def ask(self, dispatch: Dispatch) -> None:
         await dispatch.ask("what is your name?")
