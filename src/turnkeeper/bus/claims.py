@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from turnkeeper.bus.carrier import is_default
 from turnkeeper.bus.message import Message
@@ -31,6 +31,14 @@ class Entered:
     is_for_owner: bool
 
 
+class Cancellable(Protocol):
+    def cancel(self) -> None: ...
+
+
+def _on_the_loop(seconds: float, call: Callable[[], None]) -> Cancellable:
+    return asyncio.get_running_loop().call_later(seconds, call)
+
+
 class Claims:
     """`won` is called with the utterance and the id that it has from now on; `owned_by`
     when `default` has another owner, or nobody knows which."""
@@ -44,16 +52,17 @@ class Claims:
         owned_by: Callable[[str | None], None],
         new_id: Callable[[], str],
         patience: float,
+        later: Callable[[float, Callable[[], None]], "Cancellable"] | None = None,
     ) -> None:
         self._me, self._send, self._won, self._owned_by, self._new_id = me, send, won, owned_by, new_id
-        self._patience = patience
+        self._patience, self._later = patience, later or _on_the_loop
         self._generation: str | None = None
         self._hello: str | None = None
         self._count = 0
         self._waiting: dict[Place, Entered] = {}
         self._owner: str | None = None
         self._term = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Cancellable | None = None
 
     @property
     def owns_default(self) -> bool:
@@ -158,7 +167,8 @@ class Claims:
     def _wait(self) -> None:
         """Give whoever owns `default` the time to say so, or to take what is waiting."""
         self._stop_waiting()
-        self._timer = asyncio.get_running_loop().call_later(self._patience, self._waited, frozenset(self._waiting))
+        since = frozenset(self._waiting)
+        self._timer = self._later(self._patience, lambda: self._waited(since))
 
     def _waited(self, since: frozenset[Place]) -> None:
         self._timer = None

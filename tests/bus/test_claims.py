@@ -1,0 +1,156 @@
+"""However slow, late or mortal the orchestrators on a bus are, an utterance has one taker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from tests.scale import rounds
+from turnkeeper.bus.claims import Claims
+from turnkeeper.bus.message import Message
+from turnkeeper.bus.topics import UTTERANCE
+
+
+@dataclass
+class Timer:
+    call: Callable[[], None]
+    is_on: bool = True
+
+    def cancel(self) -> None:
+        self.is_on = False
+
+
+@dataclass
+class Orchestrator:
+    """One that hears the bus at its own pace: it has heard the log up to `place`, and what it said waits to be sent."""
+
+    name: str
+    place: int
+    won: list[tuple[str, str]]
+    unsent: list[Message] = field(default_factory=list)
+    timers: list[Timer] = field(default_factory=list)
+    owns: str | None = None
+
+    def __post_init__(self) -> None:
+        ids = iter(range(1_000_000))
+        self.claims = Claims(
+            self.name,
+            send=self.unsent.append,
+            won=lambda message, id: self.won.append((message.data["name"], self.name)),
+            owned_by=self._owned_by,
+            new_id=lambda: f"{self.name}-{next(ids)}",
+            patience=1.0,
+            later=self._later,
+        )
+        self.claims.opened()
+
+    def _owned_by(self, who: str | None) -> None:
+        self.owns = who
+
+    def _later(self, seconds: float, call: Callable[[], None]) -> Timer:
+        self.timers.append(Timer(call))
+        return self.timers[-1]
+
+    def hear(self, message: Message) -> None:
+        self.place += 1
+        if not self.claims.heard(message):
+            self.claims.entered(message)
+
+    def wait(self) -> None:
+        """Its patience runs out."""
+        due, self.timers = [each for each in self.timers if each.is_on], []
+        for timer in due:
+            timer.call()
+
+
+class Bus(RuleBasedStateMachine):
+    """`patient` ones wait until they have heard everything that could be an answer to them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[Message] = []
+        self.orchestrators: list[Orchestrator] = []
+        self.won: list[tuple[str, str]] = []
+        self.names = 0
+        self.said = 0
+
+    @precondition(lambda self: len(self.orchestrators) < 4)
+    @rule()
+    def join(self) -> None:
+        self.names += 1
+        self.orchestrators.append(Orchestrator(f"o{self.names}", len(self.log), self.won))
+
+    @rule(default=st.booleans())
+    def say(self, default: bool) -> None:
+        self.said += 1
+        session: dict[str, Any] = {} if default else {"session_id": f"n{self.said}"}
+        name = f"{'default' if default else 'named'}-{self.said}"
+        self.log.append(Message(type=UTTERANCE, data={"name": name}, context={"session": session}))
+
+    @precondition(lambda self: self.orchestrators)
+    @rule(data=st.data(), count=st.integers(1, 5))
+    def hear(self, data: st.DataObject, count: int) -> None:
+        each = data.draw(st.sampled_from(self.orchestrators))
+        for message in self.log[each.place : each.place + count]:
+            each.hear(message)
+
+    @precondition(lambda self: self.orchestrators)
+    @rule(data=st.data(), count=st.integers(1, 5))
+    def send(self, data: st.DataObject, count: int) -> None:
+        each = data.draw(st.sampled_from(self.orchestrators))
+        self.log.extend(each.unsent[:count])
+        del each.unsent[:count]
+
+    @precondition(lambda self: self.orchestrators)
+    @rule(data=st.data())
+    def lose_patience(self, data: st.DataObject) -> None:
+        """Patience is longer than it takes everybody who is alive to hear and to say what they have to say."""
+        each = data.draw(st.sampled_from(self.orchestrators))
+        self.quiet()
+        each.wait()
+
+    @precondition(lambda self: len(self.orchestrators) > 1)
+    @rule(data=st.data())
+    def die(self, data: st.DataObject) -> None:
+        self.orchestrators.remove(data.draw(st.sampled_from(self.orchestrators)))
+
+    def quiet(self) -> None:
+        while any(each.unsent or each.place < len(self.log) for each in self.orchestrators):
+            for each in self.orchestrators:
+                self.log.extend(each.unsent)
+                each.unsent.clear()
+                for message in self.log[each.place :]:
+                    each.hear(message)
+
+    @invariant()
+    def nothing_has_two_takers(self) -> None:
+        names = [name for name, _ in self.won]
+        assert len(names) == len(set(names)), self.won
+
+    def teardown(self) -> None:
+        """In the end they agree on an owner, and what is said then is taken by one of them."""
+        if not self.orchestrators:
+            return
+        for _ in range(4):
+            self.quiet()
+            for each in self.orchestrators:
+                each.wait()
+                self.quiet()
+        assert len({each.owns for each in self.orchestrators}) == 1
+        before = len(self.won)
+        self.say(default=True)
+        self.say(default=False)
+        for _ in range(3):
+            self.quiet()
+            for each in self.orchestrators:
+                each.wait()
+                self.quiet()
+        assert len(self.won) == before + 2
+        self.nothing_has_two_takers()
+
+
+Bus.TestCase.settings = settings(max_examples=rounds(60, 2_000), stateful_step_count=rounds(40, 80), deadline=None)
+TestBus = Bus.TestCase
