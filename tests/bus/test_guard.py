@@ -26,23 +26,13 @@ SOUND = (
     # Not quite JSON, but every client reads it.
     '{"type":"a","data":{"n":NaN,"lone":"\\ud800"}}',
     # Strange messages, but those who listen drop them alone.
-    '{"type":"a","context":5}',
+    '{"type":5}',
     "{}",
 )
 MALFORMED = ('"text"', "5", "0", "true", "false", "[]", '["a"]', '""', "1.5")
 NO_MESSAGE = (
-    "",
-    " ",
-    "hello",
-    "[1, 2]",
-    '"hello"',
-    "42",
-    "null",
-    "true",
-    "{",
-    '{"type":"a"} x',
-    "{'type':'a'}",
-    "\x00",
+    *("", " ", "hello", "[1, 2]", '"hello"', "42", "null", "true", "{", '{"type":"a"} x', "{'type':'a'}"),
+    *('{"type":"a","context":5}', '{"type":"a","context":[]}', '{"type":"a","data":"text"}', '{"data":[]}'),
 )
 
 

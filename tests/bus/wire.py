@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -61,7 +61,7 @@ class Participant:
         self.link = Link(url, on_message=self._hear, on_open=self._opened, **more)
         self._something = asyncio.Event()
 
-    async def __aenter__(self) -> "Participant":
+    async def __aenter__(self) -> Self:
         await self.link.__aenter__()
         await self.link.opened(WITHIN)
         return self

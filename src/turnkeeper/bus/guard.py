@@ -20,17 +20,18 @@ log = logging.getLogger(__name__)
 MALFORMED_CARRIER = "malformed_carrier"
 
 
-class _Carrier(msgspec.Struct):
+class _Object(msgspec.Struct):
     pass
 
 
 class _Context(msgspec.Struct):
-    session: _Carrier | None = None
+    session: _Object | None = None
 
 
 class _Frame(msgspec.Struct):
-    """Just enough to see that a frame is an object whose session is one too, or is not there."""
+    """Just enough to see that whatever must be an object is one, or is not there."""
 
+    data: _Object | None = None
     context: _Context | None = None
 
 
@@ -66,9 +67,12 @@ def judged(frame: bytes) -> bytes | None:
     if not _is_shallow(whole):
         log.warning("frame left out", extra={"reason": "nested too deep", "bytes": len(frame)})
         return None
-    context = whole.get("context")
-    session = context.get("session") if isinstance(context, dict) else None
-    if session is None or isinstance(session, dict):
+    data, context = whole.get("data"), whole.get("context")
+    if not isinstance(data, dict | None) or not isinstance(context, dict | None):
+        log.warning("frame left out", extra={"reason": "data or context is no object", "bytes": len(frame)})
+        return None
+    session = (context or {}).get("session")
+    if isinstance(session, dict | None):
         return frame
     log.warning("session rejected", extra={"wire_type": wire_type(session)})
     return rejection(whole).encoded().encode(errors="replace")
