@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from turnkeeper.custody.device import DeviceMemory
-from turnkeeper.errors import LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
+from turnkeeper.errors import CarriedStale, LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
 from turnkeeper.knowledge.retrieval import search_base
 from turnkeeper.ledger.outbox import letters, refusals
 from turnkeeper.ledger.output import OutputRules
@@ -36,8 +36,9 @@ from turnkeeper.ports.chat_model import ChatModel
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.custody import mark_of
 from turnkeeper.ports.extractor import Extractor
-from turnkeeper.ports.runs import CANCEL, ResumeTerms, RunEnd
+from turnkeeper.ports.runs import CANCEL, Committed, ResumeTerms, RunEnd
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.telemetry import Telemetry
@@ -161,6 +162,7 @@ class Engine:
             world.policy,
             world.scopes,
             world.directory,
+            world.store.revisions,
         )
         self._turn_steps, self._command_steps = turn_steps(world), command_steps(world)
         self.check = ScopeCheck(world.store.reach, world.policy)
@@ -263,12 +265,20 @@ class Engine:
             result=result,
             deliveries=told,
             account=account_of(draft),
+            mark=mark_of(draft.opened) if draft.has_reset else None,
         )
         try:
-            ended = await self._runs.end(live.lease, end)
+            ended = await self._end_marked(live, end)
         except LeaseLost:
             return
         live.queued_behind = ended.queued
+
+    async def _end_marked(self, live: LiveRun, end: RunEnd) -> Committed:
+        try:
+            return await self._runs.end(live.lease, end)
+        except CarriedStale:
+            # The session has gone on from a newer state meanwhile, so nobody is told of the reset of this one.
+            return await self._runs.end(live.lease, replace(end, result=None, mark=None))
 
     async def _end_overdue(self, live: LiveRun, draft: TurnDraft, error: TimeoutError) -> None:
         if self._world.clock.now() < live.deadline:

@@ -75,7 +75,7 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.model.safety import SafetyMode
 from turnkeeper.model.scope import Level
-from turnkeeper.model.session import Conversation, Custody, Session, SessionStatus, SettingsChange
+from turnkeeper.model.session import Conversation, Custody, Freshness, Session, SessionStatus, SettingsChange
 from turnkeeper.model.tool import Denial, Resource, ToolSpec
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
@@ -277,6 +277,7 @@ class Turnkeeper:
             session_of=self.session,
             stop_runs=self._cancel_open_runs,
             audit=self._audit_of_command,
+            forget_device=self.device.forget,
         )
         self._archiving = Archiving(
             store=store,
@@ -585,13 +586,15 @@ class Turnkeeper:
         trace_id: str | None = None,
         trace: TraceContext | None = None,
         before: Iterable[Mapping[str, Any]] = (),
+        freshness: str = Freshness.ANY,
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
 
         `pack` (`id`, or `id@version`) is what a new session is pinned to; of a session that is pinned it must be the
         same. `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what
         the session would rather use next. `before` is what was decided about the message before it came here, each
-        with a `name` in capitals and its `data`; the Explanation of its run begins with that.
+        with a `name` in capitals and its `data`; the Explanation of its run begins with that. `freshness` "strict"
+        takes no older `carried` than the newest one that was given out under it.
         """
         inbound = Inbound(
             message=message,
@@ -615,6 +618,7 @@ class Turnkeeper:
             trace_id=trace_id,
             trace=trace,
             before=tuple(Prior(**each) for each in before),
+            freshness=freshness,
         )
         return await self.accept(inbound, principal)
 

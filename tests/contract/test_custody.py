@@ -6,10 +6,13 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.backends import Backend
-from tests.contract.builders import NODE, OTHER_NODE, TENANT, audit_of, clock
-from turnkeeper.errors import SealKeyNotFound
+from tests.contract.builders import NODE, OTHER_NODE, TENANT, a_session, audit_of, clock, end_as, held
+from turnkeeper.errors import CarriedStale, SealKeyNotFound
 from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.model.run import RunStatus
 from turnkeeper.model.seal import SealKey
+from turnkeeper.model.session import Custody
+from turnkeeper.ports.custody import RevisionMark
 from turnkeeper.ports.store import Store
 
 ADA, EVE, DEFAULT = UserId("ada"), UserId("eve"), SessionId("default")
@@ -69,3 +72,39 @@ async def test_a_retired_key_has_no_bytes_and_makes_room_for_a_first_one(store: 
     assert await backend.execute("SELECT key FROM seal_keys WHERE id = 'seal_1'") == [(None,)]
     with pytest.raises(SealKeyNotFound):
         await store.seals.retire(TenantId("globex"), "seal_2", audit_of(), at=clock.now())
+
+
+async def test_of_runs_that_go_on_from_one_revision_at_once_one_ends_and_the_others_write_nothing(store: Store) -> None:
+    session = a_session(custody=Custody.CLIENT)
+    begun = [await held(store, "Hello", session) for _ in range(3)]
+    mark = RevisionMark(user=ADA, session_id=session.id, sent=0, becomes=1)
+
+    ended = await asyncio.gather(
+        *(store.runs.end(lease, end_as(run, RunStatus.COMPLETED, mark=mark)) for run, lease in begun),
+        return_exceptions=True,
+    )
+
+    lost = [each for each in ended if isinstance(each, CarriedStale)]
+    assert [each.facts["revision"] for each in lost] == [1, 1]
+    statuses = [(await store.runs.get(TENANT, run.id)).status for run, _ in begun]
+    assert sorted(statuses) == [RunStatus.COMPLETED, RunStatus.RUNNING, RunStatus.RUNNING]
+    assert await store.revisions.newest(TENANT, ADA, session.id) == 1
+    assert await store.revisions.newest(TENANT, EVE, session.id) == 0
+
+
+async def test_a_newer_state_than_the_one_that_is_remembered_is_taken_and_an_older_one_is_not(store: Store) -> None:
+    session = a_session(custody=Custody.CLIENT)
+
+    taken = []
+    for sent, becomes in ((0, 1), (5, 6), (6, 7), (6, 7), (5, 6)):
+        run, lease = await held(store, "Hello", session)
+        mark = RevisionMark(user=ADA, session_id=session.id, sent=sent, becomes=becomes)
+        try:
+            await store.runs.end(lease, end_as(run, RunStatus.COMPLETED, mark=mark))
+        except CarriedStale:
+            taken.append(False)
+        else:
+            taken.append(True)
+
+    assert taken == [True, True, True, False, False]
+    assert await store.revisions.of_user(TENANT, ADA) == [{"session_id": session.id, "revision": 7}]

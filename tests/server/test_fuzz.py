@@ -30,6 +30,7 @@ FIELDS = [
     "answers",
     "custody",
     "carried",
+    "freshness",
     "cancel_on_disconnect",
     "extra",
 ]

@@ -16,7 +16,8 @@ import pytest
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
-from tests.contract.backends import TABLES
+from tests.contract.backends import TABLES, contents
+from tests.story.custodians import backend_of
 from tests.story.envelopes import HELPDESK, an_envelope
 from turnkeeper import AgentTurn, Principal, Role, Settings, Turnkeeper
 from turnkeeper.errors import (
@@ -410,3 +411,25 @@ async def test_a_session_that_is_over_is_kept_as_long_as_its_class_says(
         assert left == [open_one.id, plain.id]
         (receipt,) = await keeper.erasure.receipts()
         assert (receipt.erased_by, receipt.erased.reason) == (BY_THE_HOUSE, ErasureReason.RETENTION)
+
+
+async def test_what_a_device_and_its_clients_left_of_a_user_is_exported_and_erased(settings: Settings) -> None:
+    ben, ada = as_user("ben"), as_user("ada", Role.OWNER)
+    async with Turnkeeper.open(settings=settings, device_memory="kept") as keeper:
+        for who in (ben, ada):
+            await keeper.chat(MARKER, custody="device", principal=who)
+            await keeper.chat("Hello", custody="client", session_id="mine", freshness="strict", principal=who)
+        archive = await read(keeper.export_user("ben", principal=ada))
+        device = json.loads(archive.read("device.json"))
+        revisions = lines_of(archive, "carried_revisions.ndjson")
+
+        receipt = await keeper.erase_user("ben", principal=ada)
+
+        left = await contents(backend_of(settings.database))
+        forgotten = keeper.device.read(ben)
+
+    assert MARKER in json.dumps(device)
+    assert revisions == [{"session_id": "mine", "revision": 1}]
+    assert (receipt.erased.rows["device_sessions"], receipt.erased.rows["carried_revisions"]) == (1, 1)
+    assert [row[1] for row in left["device_sessions"] + left["carried_revisions"]] == ["ada", "ada"]
+    assert forgotten == {}

@@ -20,6 +20,7 @@ from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept, ResetOrder
+from turnkeeper.ports.custody import mark_of
 from turnkeeper.ports.runs import RunEnd, RunStore
 
 
@@ -60,7 +61,7 @@ class ClientCustodian:
         carried, is_cut = self.packing.packed(after)
         warnings = (CARRIED_CUT,) if is_cut else ()
         end = end_of(turn, explanation, warnings, carried=carried)
-        committed = await self.runs.end(lease, end)
+        committed = await self.runs.end(lease, replace(end, mark=mark_of(after)))
         revised = replace(committed, revision=after.session.revision)
         return Kept(committed=revised, carried=carried, warnings=warnings)
 

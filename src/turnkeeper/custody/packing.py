@@ -20,7 +20,7 @@ from turnkeeper.model.message import Message
 from turnkeeper.model.pack import PackPin, parse_ref
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run
-from turnkeeper.model.session import Conversation, Session
+from turnkeeper.model.session import Conversation, Freshness, Session
 from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.units import UnitReader
 
@@ -82,13 +82,15 @@ class Packing:
             dialogue=dialogue_of(carried) if carried else Dialogue(),
             agent_head=carried.agent_head if carried else None,
         )
+        sent = session.revision if run.input.freshness is Freshness.STRICT else None
         if carried is None:
-            return Conversation(session=session)
+            return Conversation(session=session, sent=sent)
         return Conversation(
             session=session,
             history=carried.history[-self.window :],
             state=carried.state,
             units=units_of(carried),
+            sent=sent,
         )
 
     def packed(self, conversation: Conversation) -> tuple[Mapping[str, Any], bool]:

@@ -55,6 +55,7 @@ class Erasing:
     session_of: Callable[..., Awaitable[Session]]
     stop_runs: Callable[[Session], Awaitable[None]]
     audit: Callable[..., AuditFacts]
+    forget_device: Callable[[TenantId, UserId], None]
 
     async def session(self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Receipt:
         """For its owner, and for owner and admin of the tenant. Raises SessionNotFound or NotAllowed."""
@@ -87,6 +88,7 @@ class Erasing:
         audit = self.audit(Command.ERASE, principal, trace_id, erased=user)
         receipt = await self._erase(doomed, ErasureReason.ASKED, principal.holder, audit)
         self.directory.forget(principal.tenant)
+        self.forget_device(principal.tenant, id)
         return receipt
 
     async def retain(self) -> int:

@@ -18,7 +18,7 @@ from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import ArtifactId, Subject, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.principal import LOCAL, Principal
-from turnkeeper.model.session import Session
+from turnkeeper.model.session import DEVICE_SESSION, Session
 from turnkeeper.model.tool import Denial
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.erasure import EXPORTED, Doomed, Place
@@ -156,6 +156,8 @@ class _Archive:
         parts = [
             self._json("user.json", profile),
             self._lines("contacts.ndjson", _each(contacts)),
+            self._json("device.json", await store.devices.load(self._tenant, user, DEVICE_SESSION)),
+            self._lines("carried_revisions.ndjson", _each(await store.revisions.of_user(self._tenant, user))),
             self._lines("artifacts.ndjson", self._kept(kept)),
             self._contents(kept, ""),
         ]

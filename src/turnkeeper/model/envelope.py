@@ -14,7 +14,7 @@ from turnkeeper.model.mode import Mode
 from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
-from turnkeeper.model.session import Custody
+from turnkeeper.model.session import Custody, Freshness
 from turnkeeper.model.trace_context import TraceContext
 
 
@@ -139,6 +139,7 @@ class Envelope:
     double_text: DoubleText | None = None
     on_missing: OnMissing = OnMissing.NEW
     before: tuple[Prior, ...] = ()
+    freshness: Freshness = Freshness.ANY
 
     def __post_init__(self) -> None:
         if bool(self.events) == (self.command is not None):

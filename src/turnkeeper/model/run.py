@@ -14,7 +14,7 @@ from turnkeeper.model.ids import AgentId, Fence, RunId, SessionId, Subject, Tena
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.preferences import Preferences
-from turnkeeper.model.session import Custody
+from turnkeeper.model.session import Custody, Freshness
 from turnkeeper.model.trace_context import TraceContext
 
 
@@ -95,6 +95,7 @@ class RunInput:
     grants: tuple[str, ...] | None = None
     request_id: str | None = None
     before: tuple[Prior, ...] = ()
+    freshness: Freshness = Freshness.ANY
 
     @property
     def given(self) -> dict[str, Any]:

@@ -51,6 +51,13 @@ class Custody(StrEnum):
         return self is Custody.ENGINE
 
 
+class Freshness(StrEnum):
+    """Which state of a session that a client keeps is taken: any, so that an older one is a fork, or the newest."""
+
+    ANY = "any"
+    STRICT = "strict"
+
+
 DEVICE_SESSION = SessionId("default")
 """What the one session of a device is called."""
 
@@ -254,13 +261,15 @@ class Past:
 class Conversation:
     """What a turn starts from: the session, the newest messages of its epoch, and the agent's state.
 
-    `units` are those that were carried; where we keep the session they are asked for when they are needed.
+    `units` are those that were carried; where we keep the session they are asked for when they are needed. `sent` is
+    the revision that a client came with, where that has to be the newest.
     """
 
     session: Session
     history: tuple[Message, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     units: tuple[Unit, ...] = ()
+    sent: int | None = None
 
     def after(self, turn: "Turn") -> "Conversation":
         session = replace(
@@ -279,6 +288,7 @@ class Conversation:
             history=self.history + turn.messages,
             state=turn.state,
             units=turn.units.applied_to(self.units),
+            sent=self.sent,
         )
 
     def after_reset(self, epoch: Epoch, params: Mapping[str, Any]) -> "Conversation":
@@ -291,4 +301,4 @@ class Conversation:
             dialogue=Dialogue(params=params),
             agent_head=None,
         )
-        return Conversation(session=session)
+        return Conversation(session=session, sent=self.sent)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
+from turnkeeper.model.session import Conversation
 
 
 class DeviceStore(Protocol):
@@ -48,8 +49,19 @@ class RevisionMark:
     becomes: int
 
 
+def mark_of(conversation: Conversation) -> RevisionMark | None:
+    """What is to be remembered of it; None where any state will do."""
+    session = conversation.session
+    if conversation.sent is None:
+        return None
+    return RevisionMark(user=session.owner, session_id=session.id, sent=conversation.sent, becomes=session.revision)
+
+
 class RevisionStore(Protocol):
     """The newest revision of sessions that clients keep, where they want no older one to be taken."""
 
     async def newest(self, tenant: TenantId, user: UserId, session_id: SessionId) -> int:
         """0 when none is remembered."""
+
+    async def of_user(self, tenant: TenantId, user: UserId) -> Sequence[Mapping[str, Any]]:
+        """All that are remembered of a user: `session_id` and `revision`."""

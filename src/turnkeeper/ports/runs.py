@@ -22,6 +22,7 @@ from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
+from turnkeeper.ports.custody import RevisionMark
 
 CANCEL = "cancel"
 """The wish to stop a run for nothing else; the others are the ways of double texting."""
@@ -119,7 +120,7 @@ class Claimed:
 class RunEnd:
     """How a run ends without a Turn. `deliveries` carry out what it says all the same.
 
-    `account` is what it spent and what it was bound to.
+    `account` is what it spent and what it was bound to. With a `mark` it ends only if nothing newer is remembered.
     """
 
     status: RunStatus
@@ -129,6 +130,7 @@ class RunEnd:
     result: Mapping[str, object] | None = None
     deliveries: tuple[Delivery, ...] = ()
     account: Mapping[str, object] | None = None
+    mark: RevisionMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +213,7 @@ class RunStore(Protocol):
         """
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
-        """Record an end that changes nothing in the session, and give the lease back."""
+        """Record an end that changes nothing in the session, and give the lease back. Raises CarriedStale."""
 
     async def suspend(
         self,

@@ -110,6 +110,7 @@ async def _submitted(
         answers=body.answers,
         custody=body.custody,
         carried=carried,
+        freshness=body.freshness,
         trace_id=exchange.trace_id,
         trace=exchange.caller,
     )

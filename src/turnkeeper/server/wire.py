@@ -62,6 +62,7 @@ class ChatIn(Choosing):
     carried: str | None = Field(
         default=None, description="With custody `client`: `carried` of the newest reply, as it is."
     )
+    freshness: Literal["any", "strict"] = Field(default="any", description="`strict` takes no older `carried`.")
     cancel_on_disconnect: bool = Field(default=False, description="Stop the run when this connection is lost.")
 
 

@@ -18,6 +18,7 @@ from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges, UnitPlace
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
+from turnkeeper.ports.custody import mark_of
 from turnkeeper.ports.runs import RunEnd, RunStore
 from turnkeeper.steps.draft import TurnDraft
 
@@ -103,6 +104,7 @@ class Commit:
             result=result,
             deliveries=letters(draft.run, text, at=explanation.at, clock=self.clock),
             account=account_of(draft),
+            mark=mark_of(draft.opened),
         )
         if not draft.unit_changes.is_empty:
             session = draft.opened.session

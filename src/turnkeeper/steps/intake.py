@@ -10,6 +10,7 @@ import msgspec
 
 from turnkeeper.errors import (
     AgentNotFound,
+    CarriedStale,
     DoubleTextNotAllowed,
     DuplicateRequest,
     SessionClosed,
@@ -29,10 +30,11 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.purpose import Purpose
 from turnkeeper.model.run import Run, RunInput, RunStatus
-from turnkeeper.model.session import Session, SessionStatus
+from turnkeeper.model.session import Freshness, Session, SessionStatus
 from turnkeeper.packs.shelf import PackShelf
 from turnkeeper.ports.agent import Agents
 from turnkeeper.ports.clock import Clock
+from turnkeeper.ports.custody import RevisionStore
 from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.runs import Accepted, Intake, Quotas, RequestKey, RunStore
 from turnkeeper.ports.sessions import SessionStore
@@ -70,6 +72,7 @@ class TakeIn:
     policy: Policy
     scopes: LiveScopes
     directory: Directory
+    revisions: RevisionStore
 
     async def __call__(self, envelope: Envelope) -> TakenIn:
         bound_to = envelope.principal.session_id
@@ -78,6 +81,7 @@ class TakeIn:
         try:
             await self.check_agent(envelope)
             await self.check_packs(envelope)
+            await self._check_fresh(envelope)
         except TurnkeeperError:
             # Who asks again is told what was told first, also when the agent has gone since.
             if not await self._is_known(envelope):
@@ -92,6 +96,15 @@ class TakeIn:
         if accepted.attached and envelope.session_id not in (None, accepted.run.session_id):
             return await self._sent_again(envelope, accepted)
         return TakenIn(accepted=accepted)
+
+    async def _check_fresh(self, envelope: Envelope) -> None:
+        """Raises CarriedStale at once; of two that come at once it is decided when they end."""
+        if envelope.freshness is not Freshness.STRICT or envelope.session_id is None:
+            return
+        principal, sent = envelope.principal, 0 if envelope.carried is None else envelope.carried["revision"]
+        newest = await self.revisions.newest(principal.tenant, principal.user, envelope.session_id)
+        if sent < newest:
+            raise CarriedStale(envelope.session_id, sent=sent, newest=newest)
 
     async def _is_known(self, envelope: Envelope) -> bool:
         return await self._asked_before(envelope) is not None
@@ -287,6 +300,7 @@ class TakeIn:
                 request_id=envelope.request_id,
                 grants=self._grants(envelope),
                 before=envelope.before,
+                freshness=envelope.freshness,
             ),
             accepted_at=now,
             wait_until=now + timedelta(seconds=self.settings.queue_seconds),
@@ -358,6 +372,8 @@ def _said(envelope: Envelope) -> tuple[object, ...]:
         envelope.limits,
         envelope.claims,
         envelope.on_missing,
+        # Left out where it says nothing, so that what was asked before there was such a word is still the same.
+        *((envelope.freshness,) if envelope.freshness is not Freshness.ANY else ()),
     )
 
 

@@ -21,7 +21,7 @@ from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.preferences import LEVELS, Preferences
 from turnkeeper.model.principal import Principal
-from turnkeeper.model.session import DEVICE_SESSION, Custody
+from turnkeeper.model.session import DEVICE_SESSION, Custody, Freshness
 from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
@@ -84,6 +84,7 @@ class Inbound:
     trace_id: str | None = None
     trace: TraceContext | None = None
     before: tuple[Prior, ...] = ()
+    freshness: Any = Freshness.ANY
 
 
 class _Faults(list[dict[str, str]]):
@@ -117,6 +118,7 @@ def receive(
     custody = _choice("custody", inbound.custody, Custody, faults) or Custody.ENGINE
     double_text = _choice("double_text", inbound.double_text, DoubleText, faults)
     on_missing = _choice("on_missing", inbound.on_missing, OnMissing, faults) or OnMissing.NEW
+    freshness = _choice("freshness", inbound.freshness, Freshness, faults) or Freshness.ANY
     mode = _choice("mode", inbound.mode, Mode, faults) or Mode.BATCH
     _check_combination(inbound, custody, double_text, settings.carried_bytes, faults)
     if faults:
@@ -149,6 +151,7 @@ def receive(
         trace=inbound.trace,
         verb=inbound.verb,
         before=inbound.before,
+        freshness=freshness,
     )
     return envelope if inbound.prepared is None else _with(inbound.prepared, envelope)
 
@@ -291,6 +294,8 @@ def _check_combination(
         faults.add("params", "an answer goes on with the params of the message that it answers; leave them out")
     if custody is not Custody.CLIENT and inbound.carried is not None:
         faults.add("carried", "is for custody 'client' only")
+    if custody is not Custody.CLIENT and inbound.freshness == Freshness.STRICT:
+        faults.add("freshness", "is for custody 'client' only")
     if custody is Custody.DEVICE and inbound.session_id not in (None, DEVICE_SESSION):
         faults.add("session_id", f"a device keeps one session; leave it out, or say {DEVICE_SESSION!r}")
     if not custody.is_ours:

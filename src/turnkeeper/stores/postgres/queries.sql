@@ -1955,3 +1955,14 @@ VALUES (:tenant, :user, :session_id, :revision, :now)
 ON CONFLICT (tenant, user_id, session_id) DO UPDATE SET revision = excluded.revision, at = excluded.at
  WHERE carried_revisions.revision <= :sent
 RETURNING tenant;
+
+-- name: revisions_of_user
+SELECT session_id, revision FROM carried_revisions WHERE tenant = :tenant AND user_id = :user ORDER BY session_id;
+
+-- name: erase_carried_revisions
+WITH gone AS (DELETE FROM carried_revisions WHERE tenant = :tenant AND user_id = :user RETURNING 1)
+SELECT count(*) AS found FROM gone;
+
+-- name: erase_device_sessions
+WITH gone AS (DELETE FROM device_sessions WHERE tenant = :tenant AND user_id = :user RETURNING 1)
+SELECT count(*) AS found FROM gone;

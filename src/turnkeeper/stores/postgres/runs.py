@@ -43,6 +43,7 @@ from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.postgres.accepting import PostgresAccepting
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.checkpoints import requeue, shown_before
+from turnkeeper.stores.postgres.custody import remember_revision
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import (
     append_feed,
@@ -239,19 +240,21 @@ class PostgresRuns:
             return rows.committed(released[0], revision=session.revision + 1)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
-        if end.deliveries:
-            return await self._database.finish(self._end_with_deliveries(lease, end))
+        if end.deliveries or end.mark is not None:
+            return await self._database.finish(self._end_with_more(lease, end))
         written = self._database.write("end", sql.end_held_run, _end_params(lease, end))
         released = await self._database.finish(written)
         if not released:
             raise LeaseLost(lease.run_id)
         return rows.committed(released[0])
 
-    async def _end_with_deliveries(self, lease: Lease, end: RunEnd) -> Committed:
+    async def _end_with_more(self, lease: Lease, end: RunEnd) -> Committed:
         async with self._database.transaction("end") as tx:
             released = await tx.run(sql.end_held_run, _end_params(lease, end))
             if not released:
                 raise LeaseLost(lease.run_id)
+            if end.mark is not None:
+                await remember_revision(tx, lease.tenant, end.mark, end.at)
             await _insert_deliveries(tx, end.deliveries)
             return rows.committed(released[0])
 

@@ -66,6 +66,10 @@ class SqliteRevisions:
         found = self._database.read(sql.newest_revision, rows.session_params(tenant, user, session_id))
         return found[0]["revision"] if found else 0
 
+    async def of_user(self, tenant: TenantId, user: UserId) -> Sequence[Mapping[str, Any]]:
+        found = self._database.read(sql.revisions_of_user, {"tenant": tenant, "user": user})
+        return [dict(row) for row in found]
+
 
 def remember_revision(tx: Tx, tenant: TenantId, mark: RevisionMark, at: datetime) -> None:
     """Raises CarriedStale when the session has gone on from a newer state meanwhile."""

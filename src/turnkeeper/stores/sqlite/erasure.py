@@ -191,6 +191,8 @@ class _Erasing:
         self._delete("requests", "erase_requests_of_user", params)
         self._delete("contacts", "erase_contacts_of_user", params)
         self._delete("users", "erase_users", params)
+        self._delete("carried_revisions", "erase_carried_revisions", params)
+        self._delete("device_sessions", "erase_device_sessions", params)
         for table in rows.RENAMED:
             self._change(table, f"rename_in_{table}", params)
         self._stays = {row["place"]: row["found"] for row in self._tx.execute(sql.stays_of_user, params).fetchall()}

@@ -1652,3 +1652,12 @@ INSERT INTO carried_revisions (tenant, user_id, session_id, revision, at)
 VALUES (:tenant, :user, :session_id, :revision, :now)
 ON CONFLICT (tenant, user_id, session_id) DO UPDATE SET revision = excluded.revision, at = excluded.at
  WHERE carried_revisions.revision <= :sent;
+
+-- name: revisions_of_user
+SELECT session_id, revision FROM carried_revisions WHERE tenant = :tenant AND user_id = :user ORDER BY session_id;
+
+-- name: erase_carried_revisions
+DELETE FROM carried_revisions WHERE tenant = :tenant AND user_id = :user;
+
+-- name: erase_device_sessions
+DELETE FROM device_sessions WHERE tenant = :tenant AND user_id = :user;

@@ -44,6 +44,7 @@ from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.checkpoints import requeue, shown_before
+from turnkeeper.stores.sqlite.custody import remember_revision
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import (
     append_feed,
@@ -250,6 +251,8 @@ class SqliteRuns:
 
     def _end(self, tx: Tx, lease: Lease, end: RunEnd) -> Committed:
         released = self._release(tx, lease)
+        if end.mark is not None:
+            remember_revision(tx, lease.tenant, end.mark, end.at)
         tx.execute(sql.end_run, rows.end_params(lease.tenant, lease.run_id, end))
         tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, end.explanation))
         said = rows.end_said(end) | self._deltas(tx, lease, released)
