@@ -51,11 +51,12 @@ class Claims:
         won: Callable[[Message, str], None],
         owned_by: Callable[[str | None], None],
         new_id: Callable[[], str],
+        now: Callable[[], float],
         patience: float,
         later: Callable[[float, Callable[[], None]], "Cancellable"] | None = None,
     ) -> None:
         self._me, self._send, self._won, self._owned_by, self._new_id = me, send, won, owned_by, new_id
-        self._patience, self._later = patience, later or _on_the_loop
+        self._now, self._patience, self._later = now, patience, later or _on_the_loop
         self._generation: str | None = None
         self._hello: str | None = None
         self._count = 0
@@ -176,7 +177,9 @@ class Claims:
             return
         left_lying = [place for place, entry in self._waiting.items() if entry.is_for_owner]
         if self._owner is None or any(place in since for place in left_lying):
-            self._say(OWN_DEFAULT, {"orchestrator": self._me, "term": self._term + 1})
+            # By the clock, so that it is higher than the terms of others that one has never heard of.
+            term = max(self._term + 1, int(self._now() * 1000))
+            self._say(OWN_DEFAULT, {"orchestrator": self._me, "term": term})
         elif not left_lying:
             return
         self._wait()

@@ -98,6 +98,7 @@ class Orchestrator:
             won=self._won,
             owned_by=self._owned_by,
             new_id=lambda: uuid.uuid4().hex,
+            now=now,
             patience=self._rules.owner_seconds,
         )
         self._link: Link | None = None
