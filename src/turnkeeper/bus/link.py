@@ -34,8 +34,8 @@ LAST_SECONDS = 2.0
 class Link:
     """`on_open` is called after each connect, also again after a break; what it sends goes ahead of what waits.
 
-    `on_message` is called for each message in the order of the bus, one's own too. Both are called from the event loop
-    and must not block; what they raise is logged.
+    `on_message` is called for each message in the order of the bus, one's own too, and `on_break` when the connection
+    is lost. All are called from the event loop and must not block; what they raise is logged.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class Link:
         token: str | None = None,
         on_message: Callable[[Message], None],
         on_open: Callable[[], None] | None = None,
+        on_break: Callable[[], None] | None = None,
         frame_bytes: int = 10 * MiB,
         queue_bytes: int = 32 * MiB,
         queue_frames: int = 10_000,
     ) -> None:
         self.url = url
         self._token = token
-        self._on_message, self._on_open = on_message, on_open
+        self._on_message, self._on_open, self._on_break = on_message, on_open, on_break
         self._frame_bytes, self._queue_bytes, self._queue_frames = frame_bytes, queue_bytes, queue_frames
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -149,16 +150,14 @@ class Link:
             finally:
                 self._connection = None
                 log.info("bus link closed", extra={"code": connection.protocol.close_code})
+                if not self._is_closed:
+                    _told(self._on_break)
 
     def _greet(self, connection: "_Speaker") -> None:
         held, self._waiting = self._waiting, deque()
         self._connection, self._trouble, self._pause = connection, None, FIRST_SECONDS
         log.info("bus link open")
-        if self._on_open is not None:
-            try:
-                self._on_open()
-            except Exception:
-                log.exception("what is done on connecting failed")
+        _told(self._on_open)
         self._waiting.extend(held)
         self._flush()
         self._changed.set()
@@ -212,6 +211,14 @@ class _Speaker(ClientConnection):
         super().resume_writing()
         if self.on_room is not None:
             self.on_room()
+
+
+def _told(listener: Callable[[], None] | None) -> None:
+    if listener is not None:
+        try:
+            listener()
+        except Exception:
+            log.exception("what is done about a connection failed")
 
 
 def _refusal(refused: InvalidStatus) -> Exception:

@@ -115,6 +115,41 @@ def chat(
 
 
 @app.command
+def bus(
+    *,
+    session: Annotated[
+        str | None, Parameter(name="--session", help="Only what belongs to this session.", show_default=False)
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        Parameter(name="--topic", help="Only these topics, such as 'ovos.intent.*'; may be repeated.", negative=()),
+    ] = None,
+    utterance: Annotated[
+        str | None,
+        Parameter(name="--utterance", help="Only the utterance whose id ends so, as shown.", show_default=False),
+    ] = None,
+    json: Annotated[
+        bool, Parameter(name="--json", help="A line of JSON a message, for programs.", negative=())
+    ] = False,
+    url: Annotated[
+        str | None,
+        Parameter(
+            name="--url",
+            help="The bus; ws://127.0.0.1:8181/core unless said otherwise.",
+            env_var="TURNKEEPER_BUS_URL",
+            show_default=False,
+        ),
+    ] = None,
+    token: Token = None,
+) -> int:
+    """Show what is said on a message bus, as it happens."""
+    from turnkeeper.cli.bus import URL, Wanted, watch
+
+    wanted = Wanted(session=session, topics=tuple(topic or ()), utterance=utterance)
+    return watch(url or URL, token, wanted, as_json=json)
+
+
+@app.command
 def explain(
     run: Annotated[str, Parameter(help="The id of the run, as a reply, a feed or a log tells it.")],
     /,
