@@ -1,7 +1,7 @@
 """The wire as clients from before the specifications know it: old names, copies under old names, old sessions.
 
-It keeps nothing between two messages. What follows the specifications comes in as it is, and goes out as it is with
-a marked copy under its old name behind it.
+It knows nothing of what goes on: it only remembers of which messages a copy is still to come. What follows the
+specifications comes in as it is, and goes out as it is with a marked copy under its old name behind it.
 """
 
 import time
@@ -12,23 +12,28 @@ from typing import Any
 from turnkeeper.bus import carrier, topics
 from turnkeeper.bus.legacy import pipelines, sessions
 from turnkeeper.bus.legacy import topics as old
+from turnkeeper.bus.legacy.copies import Originals
 from turnkeeper.bus.message import Message
 
 TWIN = "_namespace_compat_twin"
 INTENT_TWIN = "_intent_compat_twin"
-"""Marks of a copy under another name: who understood the original must not hear it a second time."""
+"""Marks of a copy under another name; see `copies`."""
 
 
 class LegacyWire:
     def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
         """The clock is asked only where an old session says that a skill waits, and not for how long."""
         self._clock = clock
+        self._originals = Originals()
 
     def inbound(self, message: Message) -> Message | None:
-        context = message.context
-        if context.get(TWIN) is True or context.get(INTENT_TWIN) is True:
+        is_marked = message.context.get(TWIN) is True or message.context.get(INTENT_TWIN) is True
+        context = _unmarked(message.context)
+        now = old.name_now(message.type)
+        if is_marked and now != message.type and self._originals.has(now, message.data, context):
             return None
-        context = {name: value for name, value in context.items() if name not in (TWIN, INTENT_TWIN)}
+        if now == message.type and old.has_copies(now):
+            self._originals.heard(now, message.data, context)
         if isinstance(context.get("session"), dict):
             context["session"] = sessions.understood(context["session"], self._clock)
         return old.understood(replace(message, context=context))
@@ -44,9 +49,13 @@ class LegacyWire:
         return pipelines.stages(entry)
 
 
+def _unmarked(context: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in context.items() if name not in (TWIN, INTENT_TWIN)}
+
+
 def _told(context: dict[str, Any]) -> dict[str, Any]:
     """A session that is null or no object would cut off clients of the old kind, so it is left out."""
-    told = {name: value for name, value in context.items() if name not in (TWIN, INTENT_TWIN)}
+    told = _unmarked(context)
     session = told.pop("session", None)
     return {**told, "session": sessions.told(session)} if isinstance(session, dict) else told
 

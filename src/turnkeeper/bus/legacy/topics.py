@@ -37,6 +37,7 @@ RENAMED = {
 NOT_TOLD = {"ovos.intent.deregister", "ovos.intent.enable", "ovos.intent.disable", topics.CONVERSE_PONG}
 """Nobody listens to these under their old names, or with the data that they have now."""
 
+NEW_NAMES = frozenset(RENAMED.values())
 OLD_NAMES = {new: old for old, new in RENAMED.items() if new not in NOT_TOLD}
 
 FILE_ENDING = ".intent"
@@ -48,9 +49,17 @@ NOT_SKILLS = frozenset(
 
 def understood(message: Message) -> Message:
     """The message under the name that it has now."""
-    name = RENAMED.get(message.type) or _without_ending(message.type)
     change = CHANGED.get(message.type, _unchanged)
-    return _listening(replace(message, type=name, data=change(message)))
+    return _listening(replace(message, type=name_now(message.type), data=change(message)))
+
+
+def name_now(name: str) -> str:
+    return RENAMED.get(name) or _without_ending(name)
+
+
+def has_copies(name: str) -> bool:
+    """Whether somebody may send this under an old name, too: all that was renamed, and what goes to an intent."""
+    return name in NEW_NAMES or ":" in name
 
 
 def told(message: Message) -> Message:
