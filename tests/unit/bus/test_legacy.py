@@ -103,14 +103,16 @@ def test_names_that_are_no_renaming_are_understood_too(name: str, now: str) -> N
 )
 def test_a_copy_under_another_name_is_not_heard_after_its_original(mark: str, name: str, old: str) -> None:
     wire = LegacyWire()
-    original = Message(type=name, data={"x": 1}, context={"source": "sat-3"})
-    copied = Message(type=old, data={"x": 1}, context={"source": "sat-3", mark: True})
+    session = {"session_id": "kiosk-9"}
+    original = Message(type=name, data={"x": 1}, context={"session": session})
+    # A copy may come late, and the session may be another by then.
+    copied = Message(type=old, data={"x": 1}, context={"session": {**session, "lang": "nl"}, mark: True})
+    of_another = Message(type=old, data={"x": 1}, context={"session": {"session_id": "other"}, mark: True})
 
-    assert wire.inbound(original) == original
-    assert wire.inbound(original) == original
-    assert wire.inbound(copied) is None
-    assert wire.inbound(copied) is None
-    assert wire.inbound(copied) == original
+    assert [wire.inbound(each) for each in (original, original)] == [original, original]
+    assert wire.inbound(of_another) is not None
+    assert [wire.inbound(copied), wire.inbound(copied)] == [None, None]
+    assert wire.inbound(copied) is not None
 
 
 def test_who_replies_to_a_copy_and_sends_its_mark_along_is_heard() -> None:

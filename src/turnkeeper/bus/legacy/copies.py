@@ -8,6 +8,8 @@ import hashlib
 import json
 from typing import Any
 
+from turnkeeper.bus import carrier
+
 MOST_ORIGINALS = 1024
 
 
@@ -33,5 +35,8 @@ class Originals:
 
 
 def _print(type: str, data: dict[str, Any], context: dict[str, Any]) -> bytes:
-    said = json.dumps([type, data, context], sort_keys=True)
+    """Of the session only which one it is: a copy may be late, and the session another by then."""
+    session = context.get("session")
+    known = {**context, "session": carrier.session_id_of(session) if isinstance(session, dict) else session}
+    said = json.dumps([type, data, known], sort_keys=True)
     return hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=16).digest()
