@@ -108,6 +108,23 @@ class Settings:
     outbox_most_seconds: float = 3_600.0
     outbox_send_seconds: float = 30.0
 
+    bus_port: str = "8181"
+    bus_url: str | None = None
+    bus_token: str | None = field(default=None, repr=False)
+    bus_guard: str = "on"
+    bus_legacy: str = "on"
+    bus_frame_bytes: int = 10_485_760
+    bus_queue_bytes: int = 33_554_432
+    bus_agents: str | None = None
+    bus_pipeline: str | None = None
+    bus_languages: str = "en-US"
+    bus_match_seconds: float = 10.0
+    bus_handler_seconds: float = 300.0
+    bus_owner_seconds: float = 0.5
+    bus_rounds: int = 1_000
+    bus_end_dropped: str = "on"
+    bus_completion_sync: str = "off"
+
     model_url: str | None = field(default=None, repr=False)
     model_key: str | None = field(default=None, repr=False)
     model_name: str | None = None
@@ -133,6 +150,15 @@ class Settings:
             raise ValueError("idle_seconds and session_units are at least 1")
         if not 0 <= self.port <= 65_535:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
+        if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
+            raise ValueError(f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}")
+        for name in ("bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):
+            if getattr(self, name) not in ("on", "off"):
+                raise ValueError(f"{name} is on or off, not {getattr(self, name)!r}")
+        if not self.bus_languages.strip(", "):
+            raise ValueError("bus_languages names at least one language, the first of which is assumed")
+        if self.bus_match_seconds <= 0 or self.bus_owner_seconds <= 0 or self.bus_rounds < 1:
+            raise ValueError("bus_match_seconds and bus_owner_seconds are more than nothing, and bus_rounds at least 1")
         if bool(self.model_url) != bool(self.model_name):
             raise ValueError("model_url and model_name come together: where the model is, and which one to ask for")
         if self.model_key is not None and not (self.model_key.isascii() and self.model_key.isprintable()):

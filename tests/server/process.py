@@ -28,7 +28,8 @@ class ServerProcess:
     def __init__(self, *arguments: str, **environment: str) -> None:
         command = [sys.executable, "-m", "turnkeeper.cli.main", "serve", *arguments]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("TURNKEEPER_")}
-        environ |= {"TURNKEEPER_ANCHOR_SECONDS": "3600", "PYTHONWARNINGS": "error", "COLUMNS": "100", **environment}
+        environ |= {"TURNKEEPER_ANCHOR_SECONDS": "3600", "PYTHONWARNINGS": "error", "COLUMNS": "100"}
+        environ |= {"TURNKEEPER_BUS_PORT": "off", **environment}
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

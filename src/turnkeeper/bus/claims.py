@@ -122,8 +122,6 @@ class Claims:
         if not isinstance(hello, str) or not isinstance(who, str):
             return
         is_mine = hello == self._hello
-        if self._generation is None and not is_mine:
-            return
         self._generation, self._count = hello, 0
         if is_mine:
             self._wait()

@@ -109,7 +109,10 @@ class Window:
 
 
 class LiveDispatch:
-    """What a handler of this process is handed; see `handlers.Dispatch`. `facts` and `began` are for whoever makes a Run of it."""
+    """What a handler of this process is handed; see `handlers.Dispatch`.
+
+    `facts` and `began` are for whoever makes a Run of it.
+    """
 
     def __init__(
         self,

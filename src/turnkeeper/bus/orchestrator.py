@@ -102,6 +102,7 @@ class Orchestrator:
             patience=self._rules.owner_seconds,
         )
         self._link: Link | None = None
+        self._is_leaving = False
         self._rounds: dict[str, Round] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._echoes: Counter[bytes] = Counter()
@@ -176,7 +177,7 @@ class Orchestrator:
     @asynccontextmanager
     async def on(self, url: str, *, token: str | None = None) -> AsyncIterator[Self]:
         """Serve the utterances of a bus while this is open. Rounds that are on when it closes come to an end."""
-        self._joined = asyncio.Event()
+        self._joined, self._is_leaving = asyncio.Event(), False
         async with Link(url, token=token, on_message=self._heard, on_open=self._opened) as link:
             self._link = link
             try:
@@ -193,6 +194,11 @@ class Orchestrator:
         async with asyncio.timeout(seconds):
             await self._joined.wait()
 
+    def leave(self) -> None:
+        """Take no utterance from now on, so that others do; rounds that are on go on."""
+        self._is_leaving = True
+        self._claims.closed()
+
     async def _let_go(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -200,7 +206,8 @@ class Orchestrator:
 
     def _opened(self) -> None:
         self._echoes.clear()
-        self._claims.opened()
+        if not self._is_leaving:
+            self._claims.opened()
 
     def _send(self, message: Message) -> None:
         """Put it on the bus. A bus that is gone, or too slow, keeps no round from its end."""
@@ -220,7 +227,7 @@ class Orchestrator:
         message = self._wire.inbound(raw)
         if message is None:
             return
-        if self._claims.heard(message):
+        if not self._is_leaving and self._claims.heard(message):
             if self._claims.is_settled:
                 self._joined.set()
             return

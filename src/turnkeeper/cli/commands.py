@@ -11,6 +11,7 @@ from turnkeeper.cli.approval_commands import approvals
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.flags import Server, Token, flag
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
+from turnkeeper.cli.seal_commands import seals
 from turnkeeper.cli.session_commands import sessions
 from turnkeeper.cli.substrate_commands import artifacts, manifests, pointers
 
@@ -41,6 +42,7 @@ for group in (tenants, users, projects, objectives, agents, models, scope):
     app.command(group)
 app.command(approvals)
 app.command(sessions)
+app.command(seals)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -71,6 +73,14 @@ def serve(
         list[str] | None,
         flag("setup", "module:function that is handed the Turnkeeper, to add agents, tools, graphs; may be repeated."),
     ] = None,
+    bus_port: Annotated[
+        str | None, flag("bus-port", "Where the message bus listens, 8181 unless said otherwise; 0 for any, or off.")
+    ] = None,
+    bus_url: Annotated[str | None, flag("bus-url", "Another bus to join instead, ws://host:8181/core.")] = None,
+    bus_setup: Annotated[
+        list[str] | None,
+        flag("bus-setup", "module:function that is handed the Orchestrator, to add skills, plugins; may be repeated."),
+    ] = None,
     demo: Annotated[bool, flag("demo", "Show how to talk to it; sessions expire after 30 idle minutes.")] = False,
 ) -> int:
     """Start the server."""
@@ -85,6 +95,9 @@ def serve(
             identities=identities,
             agents=tuple(agent or ()),
             setup=tuple(setup or ()),
+            bus_port=bus_port,
+            bus_url=bus_url,
+            bus_setup=tuple(bus_setup or ()),
             demo=demo,
         )
     )

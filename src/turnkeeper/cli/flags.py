@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 
 def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
-    variable = f"TURNKEEPER_{name.upper()}"
+    variable = f"TURNKEEPER_{name.upper().replace('-', '_')}"
     return Parameter(name=f"--{name}", help=help, env_var=variable, negative=(), show_default=False, metavar=shown)
 
 

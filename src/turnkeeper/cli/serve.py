@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from turnkeeper.cli.bus_beside import BusBeside, BusPortTaken
 from turnkeeper.cli.local import LocalServer, announced, note_of
 from turnkeeper.cli.logs import log_to_stderr
 from turnkeeper.cli.say import complain
@@ -43,6 +44,9 @@ class Wanted:
     identities: Path | None = None
     agents: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    bus_port: str | None = None
+    bus_url: str | None = None
+    bus_setup: tuple[str, ...] = ()
     demo: bool = False
 
 
@@ -55,6 +59,7 @@ def serve(wanted: Wanted) -> int:
     try:
         agents = [_agent_of(spec) for spec in wanted.agents]
         setups = [_function_at(spec) for spec in wanted.setup]
+        bus_setups = [_function_at(spec, f"--bus-setup {spec}") for spec in wanted.bus_setup]
         settings = _settings_of(wanted, agents)
         made_token = None if settings.token or settings.identities else secrets.token_urlsafe(18)
         identities = _identities_of(settings, made_token)
@@ -67,8 +72,9 @@ def serve(wanted: Wanted) -> int:
             keeper.agent(name)(function)
         for set_up in setups:
             set_up(keeper)
-        return _run(keeper, identities, bound, made_token, demo=wanted.demo)
-    except ValueError as error:
+        bus = BusBeside(keeper, identities, bus_setups, is_asked_for=_is_bus_asked_for(wanted))
+        return _run(keeper, identities, bound, made_token, bus, demo=wanted.demo)
+    except (BusPortTaken, ValueError) as error:
         return complain(str(error))
     except TurnkeeperError as error:
         return complain(error.detail, code=1)
@@ -77,7 +83,13 @@ def serve(wanted: Wanted) -> int:
 
 
 def _run(
-    keeper: Turnkeeper, identities: StaticIdentities, bound: socket.socket, made_token: str | None, *, demo: bool
+    keeper: Turnkeeper,
+    identities: StaticIdentities,
+    bound: socket.socket,
+    made_token: str | None,
+    bus: BusBeside,
+    *,
+    demo: bool,
 ) -> int:
     settings, url = keeper.settings, url_of(bound)
     token = made_token or settings.token
@@ -91,6 +103,8 @@ def _run(
         note.enter_context(announced(note_of(settings), local))
         # The line that programs look for comes first and stays as it is.
         print(f"Listening on {url}", flush=True)
+        for line in bus.told:
+            print(line, flush=True)
         if demo:
             from turnkeeper.cli.welcome import show_welcome
 
@@ -100,8 +114,14 @@ def _run(
 
     with note, asyncio.Runner(loop_factory=_new_loop()) as runner:
         prepare = keeper.packs.push_demos if demo else None
-        runner.run(listen(keeper, identities, bound, when_ready=when_ready, prepare=prepare))
+        beside = bus.opened()
+        runner.run(listen(keeper, identities, bound, when_ready=when_ready, prepare=prepare, beside=beside))
     return 0
+
+
+def _is_bus_asked_for(wanted: Wanted) -> bool:
+    """Whether somebody said where it is to be, rather than leaving it to the default."""
+    return wanted.bus_port is not None or "TURNKEEPER_BUS_PORT" in os.environ
 
 
 def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -119,6 +139,8 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
         "database": wanted.database,
         "token": wanted.token,
         "identities": None if wanted.identities is None else str(wanted.identities),
+        "bus_port": wanted.bus_port,
+        "bus_url": wanted.bus_url,
         "default_agent": agents[0][0] if agents and "TURNKEEPER_DEFAULT_AGENT" not in os.environ else None,
         "idle_seconds": DEMO_IDLE_SECONDS if wanted.demo and "TURNKEEPER_IDLE_SECONDS" not in os.environ else None,
     }

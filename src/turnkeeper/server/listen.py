@@ -9,6 +9,7 @@ import math
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 
 import uvicorn
 from sse_starlette.sse import AppStatus
@@ -58,14 +59,17 @@ async def listen(
     *,
     when_ready: Callable[[], None],
     prepare: Callable[[], Awaitable[None]] | None = None,
+    beside: AbstractAsyncContextManager[Callable[[], None] | None] = nullcontext(),  # noqa: B008  # it holds nothing
 ) -> None:
     """Serve until SIGTERM or SIGINT, then let runs end or hand them over. A second signal shortens the wait.
 
-    `prepare` is done with the open keeper, before anyone is let in.
+    `prepare` is done with the open keeper, before anyone is let in. `beside` is open for as long as anyone is, and
+    gives what it wants to be called as soon as it is time to leave.
     """
-    async with keeper:
+    async with keeper, AsyncExitStack() as stack:
         if prepare is not None:
             await prepare()
+        when_leaving = await stack.enter_async_context(beside)
         app = create_app(keeper, identities)
         grace = keeper.settings.grace_seconds
         config = uvicorn.Config(
@@ -78,20 +82,27 @@ async def listen(
             server_header=False,
             timeout_graceful_shutdown=math.ceil(grace + 2 * STUCK_READERS_SECONDS),
         )
-        server = _Server(config, keeper, app.state.closing, when_ready)
+        server = _Server(config, keeper, app.state.closing, when_ready, when_leaving)
         # Streams end by our own rule, not as soon as uvicorn is told to stop.
         AppStatus.enable_automatic_graceful_drain = False
         await server.serve(sockets=[bound])
         await server.let_go()
+        await stack.aclose()
         await keeper.close(grace_seconds=0)
 
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, keeper: Turnkeeper, closing: Closing, when_ready: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        keeper: Turnkeeper,
+        closing: Closing,
+        when_ready: Callable[[], None],
+        when_leaving: Callable[[], None] | None,
     ) -> None:
         super().__init__(config)
-        self._keeper, self._closing, self._when_ready = keeper, closing, when_ready
+        self._keeper, self._closing = keeper, closing
+        self._when_ready, self._when_leaving = when_ready, when_leaving
         self._leaving: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -120,6 +131,8 @@ class _Server(uvicorn.Server):
             self._closing.begin()
         self.should_exit = True
         if self._leaving is None:
+            if self._when_leaving is not None:
+                self._when_leaving()
             self._leaving = asyncio.get_running_loop().create_task(self._leave())
 
     async def _leave(self) -> None:

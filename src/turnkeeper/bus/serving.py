@@ -1,0 +1,64 @@
+"""A bus of one's own, or a place on another one, as the settings want it."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from turnkeeper.bus.guard import guarded
+from turnkeeper.bus.legacy.adapter import LegacyWire
+from turnkeeper.bus.orchestrator import Orchestrator
+from turnkeeper.bus.relay import Relay
+from turnkeeper.bus.rules import STAGES, BusRules
+from turnkeeper.bus.wire import PlainWire
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.settings import Settings
+
+
+def relay_of(settings: Settings, *, admits: Callable[[str], bool] | None = None) -> Relay:
+    """The bus that the settings describe; it does not listen yet."""
+    return Relay(
+        settings.host,
+        int(settings.bus_port),
+        admits=admits,
+        guard=guarded if settings.bus_guard == "on" else None,
+        frame_bytes=settings.bus_frame_bytes,
+        queue_bytes=settings.bus_queue_bytes,
+    )
+
+
+def orchestrator_of(keeper: Turnkeeper) -> Orchestrator:
+    """The orchestrator that the settings describe; it is on no bus yet."""
+    settings = keeper.settings
+    languages = _listed(settings.bus_languages)
+    rules = BusRules(
+        lang=languages[0],
+        languages=languages,
+        pipeline=_listed(settings.bus_pipeline) or STAGES,
+        match_seconds=settings.bus_match_seconds,
+        handler_seconds=settings.bus_handler_seconds,
+        owner_seconds=settings.bus_owner_seconds,
+        rounds=settings.bus_rounds,
+        marks_dropped=settings.bus_end_dropped == "on",
+        syncs_at_completion=settings.bus_completion_sync == "on",
+    )
+    agents = _listed(settings.bus_agents) or (settings.default_agent,)
+    wire = LegacyWire() if settings.bus_legacy == "on" else PlainWire()
+    return Orchestrator(keeper, agents=agents, rules=rules, wire=wire)
+
+
+@asynccontextmanager
+async def on_the_bus(
+    keeper: Turnkeeper, relay: Relay | None, set_up: Sequence[Callable[[Orchestrator], None]] = ()
+) -> AsyncIterator[Orchestrator]:
+    """An orchestrator on a relay that listens, or on the bus that the settings name. `set_up` may add to it."""
+    settings = keeper.settings
+    orchestrator = orchestrator_of(keeper)
+    for each in set_up:
+        each(orchestrator)
+    url, token = (settings.bus_url, settings.bus_token) if relay is None else (relay.url, None)
+    assert url is not None, "there is a bus of one's own, or another one"
+    async with orchestrator.on(url, token=token):
+        yield orchestrator
+
+
+def _listed(names: str | None) -> tuple[str, ...]:
+    return tuple(each.strip() for each in (names or "").split(",") if each.strip())

@@ -1,0 +1,81 @@
+"""The message bus beside the server, open for as long as the server is."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.principal import LOCAL
+from turnkeeper.ports.identities import Identities
+
+if TYPE_CHECKING:
+    from turnkeeper.bus.orchestrator import Orchestrator
+    from turnkeeper.bus.relay import Relay
+
+
+class BusPortTaken(Exception):
+    """Says in one line what is in the way."""
+
+
+class BusBeside:
+    """Where nobody asked for a bus and its port is taken, there is none, and `told` says so."""
+
+    def __init__(
+        self,
+        keeper: Turnkeeper,
+        identities: Identities,
+        set_up: Sequence[Callable[["Orchestrator"], Any]],
+        *,
+        is_asked_for: bool,
+    ) -> None:
+        self._keeper, self._identities, self._set_up, self._is_asked_for = keeper, identities, set_up, is_asked_for
+        self.told: list[str] = []
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Callable[[], None] | None]:
+        """Gives what is to be called when it is time to leave."""
+        settings = self._keeper.settings
+        async with AsyncExitStack() as stack:
+            relay = None
+            if settings.bus_url is None:
+                relay = await self._relay(stack)
+            if relay is None and settings.bus_url is None:
+                yield None
+                return
+            from turnkeeper.bus.serving import on_the_bus
+
+            orchestrator = await stack.enter_async_context(on_the_bus(self._keeper, relay, self._set_up))
+            self.told.append(f"Bus at {relay.url}" if relay else f"On the bus at {settings.bus_url}")
+            yield orchestrator.leave
+
+    async def _relay(self, stack: AsyncExitStack) -> "Relay | None":
+        settings = self._keeper.settings
+        if settings.bus_port == "off":
+            return None
+        from turnkeeper.bus.serving import relay_of
+
+        relay = relay_of(settings, admits=self._admits)
+        try:
+            await relay.start()
+        except OSError as error:
+            place = f"{settings.host}:{settings.bus_port}"
+            if self._is_asked_for:
+                raise BusPortTaken(
+                    f"The bus cannot listen on {place}: {error.strerror or error}. Choose another port with "
+                    "--bus-port, any with --bus-port 0, or none with --bus-port off."
+                ) from None
+            self.told.append(
+                f"No bus: {place} is taken. Choose another port with --bus-port, or join that bus with --bus-url."
+            )
+            return None
+        stack.push_async_callback(relay.close)
+        return relay
+
+    def _admits(self, token: str) -> bool:
+        """Whoever is on a bus hears everything on it, so it is for those of its own tenant alone."""
+        try:
+            who = self._identities.principal_of(token)
+        except TurnkeeperError:
+            return False
+        return who.tenant == LOCAL.tenant and who.may_write and who.session_id is None
