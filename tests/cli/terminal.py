@@ -94,4 +94,5 @@ def plain(text: str) -> str:
 def _environ(more: dict[str, str]) -> dict[str, str]:
     """Without settings of the person who runs the tests; whoever names no agent is answered by the simplest one."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TURNKEEPER_")}
-    return {**inherited, "TURNKEEPER_DEFAULT_AGENT": "echo", "PYTHONWARNINGS": "error", **more}
+    simplest = {"TURNKEEPER_DEFAULT_AGENT": "echo", "TURNKEEPER_BUS_PORT": "off"}
+    return {**inherited, **simplest, "PYTHONWARNINGS": "error", **more}
