@@ -19,11 +19,11 @@ def resolved(data: Mapping[str, Any], session: Mapping[str, Any], enabled: Colle
 def spoken(tag: str, enabled: Collection[str]) -> str | None:
     """How a language is written here, or None if it is not spoken.
 
-    Some clients cut the region off, so `en` stands for the first enabled `en-..`; a region that is not enabled
-    stands for nothing but itself.
+    Some clients cut the region off, so `en` stands for the first enabled `en-..`; one that says more than what is
+    enabled stands for nothing.
     """
     folded = tag.casefold().replace("_", "-")
     exact = next((each for each in enabled if each.casefold() == folded), None)
-    if exact is not None or not folded or "-" in folded:
+    if exact is not None or not folded:
         return exact
     return next((each for each in enabled if each.casefold().startswith(f"{folded}-")), None)

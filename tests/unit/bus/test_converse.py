@@ -76,7 +76,7 @@ async def test_who_is_done_is_asked_no_more_once_somebody_takes_over() -> None:
 
 async def test_who_is_ruled_out_has_no_say() -> None:
     session = conversing("a", "b", blacklisted_skills=["a"], response_mode={"skill_id": "a", "expires_at": NOW + 1})
-    bus = Bus(answers=[yes("a"), yes("b")])
+    bus = Bus(answers=[no("a", error_code="done"), yes("b")])
 
     match = await Converse().match(an_utterance("blue", session=session, poll=bus))
 

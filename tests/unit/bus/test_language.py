@@ -36,3 +36,4 @@ def test_what_is_not_spoken_is_none() -> None:
     assert spoken("", ENABLED) is None
     assert spoken("p", ENABLED) is None
     assert spoken("pt-AO", ENABLED) is None
+    assert spoken("zh-Hant", ("zh-Hans-CN", "zh-Hant-TW")) == "zh-Hant-TW"
