@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from turnkeeper.custody.device import DeviceMemory
+from turnkeeper.custody.packing import Packing
 from turnkeeper.errors import CarriedStale, LeaseLost, LimitExceeded, OverBudget, StoreUnavailable, TurnkeeperError
 from turnkeeper.knowledge.retrieval import search_base
 from turnkeeper.ledger.outbox import letters, refusals
@@ -71,6 +72,7 @@ class World:
     store: Store
     custodians: Mapping[Custody, Custodian]
     device: DeviceMemory
+    packing: Packing
     agents: Agents
     tools: ToolRegistry
     extractor: Extractor

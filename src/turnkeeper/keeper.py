@@ -13,6 +13,7 @@ from turnkeeper.custody.sealing import Sealing
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import (
+    EnvelopeInvalid,
     InvalidTransition,
     RunNotFound,
     ScopeDenied,
@@ -31,6 +32,7 @@ from turnkeeper.keeping.bases import Bases
 from turnkeeper.keeping.bindings import Bindings
 from turnkeeper.keeping.channels import Channels
 from turnkeeper.keeping.continuing import checked_idle, continued
+from turnkeeper.keeping.converting import Converting, Released
 from turnkeeper.keeping.definitions import Definitions
 from turnkeeper.keeping.deliveries import Deliveries
 from turnkeeper.keeping.door import Door, Ticket
@@ -253,6 +255,17 @@ class Turnkeeper:
         """What is kept by others than us, and how it comes back."""
         sealing = Sealing(self._store.seals, self._clock, self.settings.carried_bytes)
         self.seals = Seals(self._store.seals, sealing, self._clock, audit=self._audit_of_command)
+        self._converting = Converting(
+            sessions=self._store.sessions,
+            units=self._store.units,
+            packs=self._world.packs,
+            packing=self._world.packing,
+            clock=self._clock,
+            settings=self.settings,
+            threads=self._factory.threads,
+            session_of=self.session,
+            change_session=self.change_session,
+        )
 
     def _keep_no_longer(self) -> None:
         """What is given out whole, erased, or written down because it is long over."""
@@ -813,8 +826,9 @@ class Turnkeeper:
         without: tuple[MountKind, ...] = (),
         saved: str | None = None,
         is_current: bool = False,
+        adopting: tuple[SessionId, Mapping[str, Any]] | None = None,
     ) -> tuple[Session, bool]:
-        """The session, and whether it began with this."""
+        """The session, and whether it began with this. `adopting` is what a client has kept, and its id there."""
         envelope = self._door.envelope(inbound, principal)
         before = None if from_session_id is None else await self._finished(from_session_id, principal)
         if before is not None and inbound.agent is None:
@@ -831,13 +845,17 @@ class Turnkeeper:
         if before is not None:
             session, turn = continued(session, before, envelope.received_at)
             session = replace(session, mounts=tuple(pin for pin in session.mounts if pin.kind not in without))
+        if adopting is not None:
+            session, turn = await self._converting.adopted(session, *adopting)
         if idle_for_seconds is not None:
             session = replace(session, idle_for_seconds=checked_idle(idle_for_seconds))
         bands = self._world.policy.bands
         session = session.living_for(await lifetime_of(session, session.packs, self._world.packs, bands))
         session = await self.scoping.pinned_in(session, pins, principal=principal)
         quotas = await self._engine.take_in.quotas(session.tenant, envelope.received_at)
-        said = (purpose, pins, without, title, idle_for_seconds, from_session_id, saved, is_current)
+        said: tuple[object, ...] = (purpose, pins, without, title, idle_for_seconds, from_session_id, saved, is_current)
+        if adopting is not None:
+            said = (*said, *adopting)
         kept = await self._store.sessions.create(
             session,
             audit_of(envelope, "accepted", session_id=session.id),
@@ -972,6 +990,38 @@ class Turnkeeper:
         )
         self._tell_of_session(session.tenant, session.id, session.agent)
         return session
+
+    async def adopt_session(
+        self,
+        session_id: str,
+        carried: Mapping[str, Any],
+        *,
+        principal: Principal = LOCAL,
+        agent: str | None = None,
+        title: str | None = None,
+        request_id: str | None = None,
+        trace_id: str | None = None,
+    ) -> Session:
+        """Keep a session here that its client has kept under this id until now. It is a new one, with an id of its own.
+
+        Its next turn begins with what it would have begun with there: messages, state, units, params, intent, pack,
+        preferences, epoch and what its agent remembers.
+        """
+        if not is_id(session_id):
+            raise EnvelopeInvalid.at("/session_id", "must be the id under which the client has kept it")
+        inbound = Inbound(command=Command.ADOPT, request_id=request_id, agent=agent, trace_id=trace_id)
+        adopting = (SessionId(session_id), carried)
+        session, _ = await self._begin(inbound, {}, principal, title=title, adopting=adopting)
+        return session
+
+    async def release_session(
+        self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None
+    ) -> Released:
+        """Close a session and give what it holds to its client, who goes on with it under the same id.
+
+        Raises SessionBusy while a run is under way, queued or waiting in it.
+        """
+        return await self._converting.release(session_id, principal=principal, trace_id=trace_id)
 
     async def export_session(
         self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None

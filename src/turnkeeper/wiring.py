@@ -211,6 +211,7 @@ def wire(
         store=store,
         custodians=custodians,
         device=device,
+        packing=packing,
         agents=registry,
         tools=ToolRegistry(),
         extractor=RuleExtractor(),

@@ -105,6 +105,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "DELETE /api/v1/sessions/{session_id}",
         "GET /api/v1/users/{user_id}/export",
         "DELETE /api/v1/users/{user_id}",
+        "POST /api/v1/sessions/adopt",
+        "POST /api/v1/sessions/{session_id}/release",
         "GET /api/v1/seals",
         "POST /api/v1/seals/rotate",
         "POST /api/v1/seals/{key_id}/retire",

@@ -105,3 +105,31 @@ def test_the_owner_rotates_the_keys_and_retires_one(gus: Api) -> None:
 def test_only_owner_and_admin_have_to_do_with_the_keys(ben: Api, path: str) -> None:
     assert ben.post(path, {}).json()["code"] == "not_allowed"
     assert ben.get("/seals").json()["code"] == "not_allowed"
+
+
+def test_a_session_changes_hands_and_goes_on(ben: Api, ada: Api) -> None:
+    first = carrying(ben, "remember milk")
+    body = {"session_id": first["session_id"], "carried": first["carried"]}
+
+    adopted = ben.post("/sessions/adopt", {**body, "agent": "echo", "title": "Shopping"})
+    here = ben.chat("What did I say?", session_id=adopted.json()["id"])
+    released = ben.post(f"/sessions/{adopted.json()['id']}/release", {}).json()
+    there = carrying(ben, "What did I say?", released)
+
+    assert (adopted.status_code, adopted.json()["from_session_id"]) == (201, first["session_id"])
+    assert here["text"] == there["text"] == "You asked me to remember: milk"
+    assert (here["turn"], there["turn"], released["warnings"]) == (2, 3, [])
+    assert ben.get(f"/sessions/{released['session_id']}").json()["closed_reason"] == "released"
+    assert ada.post("/sessions/adopt", body).json()["code"] == "carried_invalid"
+    again = ben.post(f"/sessions/{released['session_id']}/release", {}).json()
+    assert again["code"] == "session_closed"
+
+
+def test_a_state_that_is_not_the_newest_is_told_from_one_that_is(ben: Api) -> None:
+    first = carrying(ben, "remember milk", freshness="strict")
+    carrying(ben, "remember oats", first, freshness="strict")
+
+    body = {"session_id": first["session_id"], "carried": first["carried"], "freshness": "strict"}
+    stale = ben.post("/chat", {"message": "What did I say?", "custody": "client", **body})
+
+    assert (stale.status_code, stale.json()["code"], stale.json()["revision"]) == (409, "carried_stale", 2)

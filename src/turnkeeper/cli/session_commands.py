@@ -1,12 +1,13 @@
 """The commands about sessions, and their flags."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
 
-sessions = App(name="sessions", help="Begin, look at, change, fork, export and erase sessions.")
+sessions = App(name="sessions", help="Begin, look at, change, fork, adopt, release, export and erase sessions.")
 
 SessionRef = Annotated[str, Parameter(help="The id of the session.")]
 Module = Annotated[
@@ -141,6 +142,39 @@ def fork(
     from turnkeeper.cli.sessions import fork_session
 
     return fork_session(session, at_turn, title, url, token)
+
+
+@sessions.command
+def adopt(
+    session: Annotated[str, Parameter(help="The id under which its client has kept it.")],
+    state: Annotated[str, Parameter(help="The file with the state that the client carries, or - to read it.")],
+    /,
+    *,
+    agent: Annotated[str | None, Parameter(name="--agent", help="Who answers.", show_default=False)] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Keep a session on the server that its client has kept until now, and print its new id."""
+    from turnkeeper.cli.seals import adopt as take_over
+
+    return take_over(session, state, agent, url, token)
+
+
+@sessions.command
+def release(
+    session: SessionRef,
+    /,
+    *,
+    to: Annotated[
+        Path | None, Parameter(name=["--to", "-o"], help="The file to write it into.", show_default=False)
+    ] = None,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Close a session and print the sealed state with which its client goes on under the same id."""
+    from turnkeeper.cli.seals import release as give_out
+
+    return give_out(session, to, url, token)
 
 
 @sessions.command

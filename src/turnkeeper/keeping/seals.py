@@ -7,9 +7,8 @@ from turnkeeper.custody.sealing import Bearer, Sealing
 from turnkeeper.errors import CarriedInvalid, NotAllowed, SealKeyNotFound
 from turnkeeper.keeping.layers import AuditOf
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import SessionId
+from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.principal import LOCAL, Principal
-from turnkeeper.model.run import Run
 from turnkeeper.model.seal import SealKey
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custody import SealStore
@@ -22,10 +21,9 @@ class Seals:
     def __init__(self, store: SealStore, sealing: Sealing, clock: Clock, *, audit: AuditOf) -> None:
         self._store, self._sealing, self._clock, self._audit = store, sealing, clock, audit
 
-    async def seal(self, carried: Mapping[str, Any], run: Run) -> str:
-        """What a run gives its client to carry, as a text that is good for its user in its session alone."""
-        bearer = Bearer(tenant=run.tenant, user=run.user, session_id=run.session_id)
-        return await self._sealing.seal(carried, bearer)
+    async def seal(self, carried: Mapping[str, Any], tenant: TenantId, user: UserId, session_id: SessionId) -> str:
+        """What a client is given to carry, as a text that is good for this user in this session alone."""
+        return await self._sealing.seal(carried, Bearer(tenant=tenant, user=user, session_id=session_id))
 
     async def open(self, text: str, session_id: str | None, *, principal: Principal = LOCAL) -> dict[str, Any]:
         """What was sealed for this user in this session. Raises CarriedInvalid."""

@@ -165,7 +165,8 @@ class Session:
 class SettingsChange:
     """What is to be different afterwards; None leaves a setting as it is.
 
-    `reason` is why it is closed or paused, `about` what else the feed tells of the change.
+    `reason` is why it is closed or paused, `about` what else the feed tells of the change. With `idle_at` it is made
+    only while nothing is under way in the session, and the session stands at this revision.
     """
 
     status: SessionStatus | None = None
@@ -180,6 +181,7 @@ class SettingsChange:
     context_sha256: str | None = None
     reason: str | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    idle_at: int | None = None
 
     def told(self, before: Session, after: Session) -> dict[str, Any]:
         """What the feed says of this change: `what` names each part of it."""

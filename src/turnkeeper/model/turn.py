@@ -26,8 +26,9 @@ class Turn:
     `preferences` are what the session would rather use next, `packs` what it is pinned to from now on, with the
     `lifetime` that this means, `dialogue` what it holds about its intent, `agent_head` where the agent's own memory
     stands; None leaves each as it is. `intent` is what the caller is told of it. `account` is what the run spent and
-    what it was bound to. Turn 0 is what a session took over from the one that it continues, and a fork begins with
-    the turn that it was taken off after; no run made them. `deliveries` go out once it is kept.
+    what it was bound to. Turn 0 is what a session took over from the one that it continues, a fork begins with the turn
+    that it was taken off after, and what a client has kept until now with its last one; no run of ours made them.
+    `deliveries` go out once it is kept.
     """
 
     number: int
@@ -50,7 +51,7 @@ class Turn:
     def __post_init__(self) -> None:
         if not self.messages and self.run_id:
             raise ValueError("a Turn holds at least the message that it answers")
-        if any(message.turn != self.number or message.epoch != self.epoch for message in self.messages):
+        if self.run_id and any(each.turn != self.number or each.epoch != self.epoch for each in self.messages):
             raise ValueError("the messages of a Turn carry its number and its epoch")
 
     @classmethod

@@ -94,7 +94,8 @@ class SessionStore(Protocol):
     ) -> Session:
         """Change settings at once, whether or not a turn is running; the turn goes on.
 
-        Closing cancels the waiting runs. Raises SessionNotFound, VersionMoved or InvalidTransition.
+        Closing cancels the waiting runs. Raises SessionNotFound, VersionMoved or InvalidTransition, and with `idle_at`
+        SessionBusy or SessionMoved.
         """
 
     async def expire(self, tenant: TenantId, session_id: SessionId, *, at: datetime, audit: AuditFacts) -> Session:

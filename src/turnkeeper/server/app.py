@@ -12,6 +12,7 @@ from turnkeeper.server import (
     bindings,
     channels,
     chat,
+    converting,
     definitions,
     deliveries,
     erasure,
@@ -82,6 +83,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         erasure.of_user,
         erasure.receipts,
         seals.router,
+        converting.router,
     ):
         api.include_router(router)
     app.include_router(api)

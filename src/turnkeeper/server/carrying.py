@@ -19,4 +19,6 @@ async def opened(keeper: Turnkeeper, caller: Principal, session_id: str | None, 
 
 
 async def sealed(keeper: Turnkeeper, run: Run, carried: Mapping[str, Any] | None) -> str | None:
-    return None if carried is None else await keeper.seals.seal(carried, run)
+    if carried is None:
+        return None
+    return await keeper.seals.seal(carried, run.tenant, run.user, run.session_id)

@@ -2,8 +2,29 @@
 
 from datetime import datetime
 
+from pydantic import Field
+
 from turnkeeper.model.seal import SealKey
-from turnkeeper.server.wire import Outbound
+from turnkeeper.server.wire import Id, Inbound, Outbound, Title
+
+
+class AdoptIn(Inbound):
+    """`session_id` is the id under which the client has kept the session, `carried` its newest state."""
+
+    session_id: Id
+    carried: str
+    agent: Id | None = None
+    title: Title | None = None
+    request_id: Id | None = Field(default=None, description="The same as the header Idempotency-Key.")
+
+
+class ReleasedOut(Outbound):
+    """What the client goes on with, under the same id and with the same agent."""
+
+    session_id: str
+    agent: str
+    carried: str
+    warnings: list[str]
 
 
 class SealKeyOut(Outbound):

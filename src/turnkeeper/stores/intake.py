@@ -1,14 +1,14 @@
 """What every database decides alike when a message comes in."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnkeeper.errors import AnswerNotAccepted, ApprovalOpen, SessionBusy, SessionClosed, SessionExpired
+from turnkeeper.errors import AnswerNotAccepted, ApprovalOpen, SessionBusy, SessionClosed, SessionExpired, SessionMoved
 from turnkeeper.model.checkpoint import AskKind, Checkpoint
 from turnkeeper.model.ids import AgentId, SessionId, sortable_id
 from turnkeeper.model.run import Run
-from turnkeeper.model.session import SessionStatus
+from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.ports.runs import AgentTerms, Intake
 from turnkeeper.stores.rows import Row, micros, moment
 
@@ -51,6 +51,17 @@ def long_runs_params(intake: Intake) -> dict[str, Any]:
         "since": sortable_id("run", int(since.timestamp() * 1000), 0),
         "most": intake.long_runs,
     }
+
+
+def refuse_unless_idle(session: Session, revision: int, lease: Row, waiting: Sequence[Row]) -> None:
+    """Raises SessionBusy or SessionMoved."""
+    if lease["holder"] is not None or lease["queued"] > 0:
+        raise busy(session.id, lease)
+    if waiting:
+        run_id = waiting[0]["id"]
+        raise SessionBusy(session.id, holder=run_id, since=None, state="waiting for an answer")
+    if session.revision != revision:
+        raise SessionMoved(session.id, expected_revision=revision)
 
 
 def busy(session_id: SessionId, lease: Row) -> SessionBusy:

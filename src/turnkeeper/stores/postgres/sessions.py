@@ -16,6 +16,7 @@ from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
+from turnkeeper.stores.intake import refuse_unless_idle
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import append_feed, cancel_approvals_of_session, cancel_waiting_runs
@@ -260,10 +261,13 @@ class PostgresSessions:
         expected_version: int | None,
         by: str | None,
     ) -> Session:
-        await tx.run(sql.lock_lease, {"tenant": tenant, "subject": session_id})
+        lease = await tx.one(sql.lock_lease, {"tenant": tenant, "subject": session_id})
         session = await self._session(tx, tenant, session_id)
         if expected_version is not None and expected_version != session.version:
             raise VersionMoved(session_id, expected=expected_version, actual=session.version)
+        if change.idle_at is not None and lease is not None:
+            waiting = await tx.run(sql.waiting_runs, {"tenant": tenant, "subject": session_id})
+            refuse_unless_idle(session, change.idle_at, lease, waiting)
         changed = change.applied_to(session, at)
         if changed is None:
             raise InvalidTransition(session_id, session.status, change.status or session.status)

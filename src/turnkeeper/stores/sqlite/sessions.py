@@ -15,10 +15,12 @@ from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores import rows
+from turnkeeper.stores.intake import refuse_unless_idle
 from turnkeeper.stores.sessions import created_request_params, current_params, living_params, pinned_anew, sought_params
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_approvals_of_session, cancel_waiting_runs
+from turnkeeper.stores.sqlite.held import lease_in
 from turnkeeper.stores.sqlite.histories import messages_after, newest_messages
 from turnkeeper.stores.sqlite.manifests import hold_mounted
 from turnkeeper.stores.sqlite.units import change_units
@@ -207,6 +209,10 @@ class SqliteSessions:
         session = self._session(tx, tenant, session_id)
         if expected_version is not None and expected_version != session.version:
             raise VersionMoved(session_id, expected=expected_version, actual=session.version)
+        if change.idle_at is not None:
+            lease = lease_in(tx, tenant, Subject(session_id))
+            waiting = tx.execute(sql.waiting_runs, {"tenant": tenant, "subject": session_id}).fetchall()
+            refuse_unless_idle(session, change.idle_at, lease, waiting)
         changed = change.applied_to(session, at)
         if changed is None:
             raise InvalidTransition(session_id, session.status, change.status or session.status)
