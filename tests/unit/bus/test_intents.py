@@ -97,7 +97,7 @@ def test_whatever_is_registered_matching_comes_to_an_end(text: str, said: str) -
 
     found = template.match(words)
 
-    assert found is None or found.literal + found.taken == len(words.folded)
+    assert found is None or found.literal + sum(end - first for _, first, end in found.slots) == len(words.folded)
 
 
 # --- which of several
@@ -168,11 +168,13 @@ async def test_keywords_may_stand_anywhere(said: str, slots: dict[str, str] | No
 
 async def test_a_keyword_may_come_from_the_context() -> None:
     session = {"intent_context": {"skill:light": {"value": "lamp"}}}
+    alone = knowing(keywords={"required": LIGHTS["required"]})
 
     intents = knowing(keywords=LIGHTS)
 
     assert await recognised(intents, "switch it on", session=session) == ("intent", {"light": "lamp", "on": "on"})
-    assert await recognised(intents, "nothing at all", session=session) is None
+    # The context alone is no utterance.
+    assert await recognised(alone, "nothing at all", session=session) is None
 
 
 # --- context
@@ -213,6 +215,10 @@ async def test_skills_register_and_take_back_over_the_bus() -> None:
     assert await recognised(intents, "hello") is None
     assert [each.intent_name for each in intents.intents()] == ["light"]
     tell(intents, "intent.enable", **named, lang="en-US")
+    assert await recognised(intents, "hello") == ("hi", {})
+
+    tell(intents, "intent.disable", **named)
+    tell(intents, "intent.register.template", **named, lang="en-US", samples=["hello"])
     assert await recognised(intents, "hello") == ("hi", {})
 
     tell(intents, "intent.deregister", **named, lang="de-DE")
@@ -260,18 +266,20 @@ def test_keywords_that_say_nothing_or_contradict_themselves_are_refused(keywords
         Intents().add("s", "i", lang="en-US", keywords=keywords)
 
 
-def test_there_is_an_end_to_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_is_an_end_to_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_INTENTS", 2)
     monkeypatch.setattr(module, "MOST_CHARACTERS", 10)
     intents = Intents()
 
     for name in ("a", "b", "c"):
         tell(intents, "intent.register.template", **{**SOUND, "intent_name": name}, samples=["go"])
-    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "a"}, samples=["x" * 9])
-    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "a"}, samples=["x" * 8])
-    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "b"}, samples=["go"] * 501)
+    for sample in ("x" * 9, "y" * 8, "z" * 8):
+        tell(intents, "intent.register.template", **{**SOUND, "intent_name": "a"}, samples=[sample])
+    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "b"}, samples=["no"] * 501)
 
     assert [each.intent_name for each in intents.intents()] == ["a", "b"]
+    said = [await recognised(intents, text) for text in ("go", "x" * 9, "y" * 8, "z" * 8, "no")]
+    assert said == [("b", {}), None, None, ("a", {}), None]
 
 
 @given(topic=st.sampled_from(TOPICS), data=st.dictionaries(st.sampled_from((*SOUND, *LIGHTS, "samples")), JSON))

@@ -66,9 +66,9 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensed:
-    """How well an intent fits, and what its slots hold."""
+    """How well an intent fits, and what its slots hold. The rank counts the words that are named, and templates."""
 
-    rank: tuple[int, ...]
+    rank: tuple[int, int]
     slots: dict[str, str]
 
 
@@ -110,8 +110,8 @@ class Intent:
 
     def _by_template(self, words: Words) -> Sensed | None:
         fits = [found for sample in self.samples if (found := sample.match(words)) is not None]
-        best = max(fits, key=lambda found: found.rank, default=None)
-        return None if best is None else Sensed(rank=(best.literal, 1, -best.taken), slots=values(best, words))
+        best = max(fits, key=lambda found: found.literal, default=None)
+        return None if best is None else Sensed(rank=(best.literal, 1), slots=values(best, words))
 
     def _by_keywords(self, words: Words, offered: Mapping[str, str]) -> Sensed | None:
         if self.keywords is None or len(words.folded) > MOST_WORDS:
@@ -129,7 +129,7 @@ class Intent:
             return None
         covered = {word for first, end in places.values() for word in range(first, end)}
         return Sensed(
-            rank=(len(covered), 0, 0), slots={name: words.between(first, end) for name, (first, end) in places.items()}
+            rank=(len(covered), 0), slots={name: words.between(first, end) for name, (first, end) in places.items()}
         )
 
 

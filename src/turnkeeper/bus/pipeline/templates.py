@@ -28,25 +28,17 @@ class MalformedTemplate(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """How a template fits: the words it names, and which words its slots took, as (slot, first word, end)."""
+    """How a template fits: how many words it names itself, and which its slots took, as (slot, first word, end)."""
 
     literal: int = 0
-    taken: int = 0
     slots: tuple[tuple[str, int, int], ...] = ()
 
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Of two ways to fit the one that leaves fewer words to slots is better."""
-        return self.literal, -self.taken
-
     def then(self, other: "Found") -> "Found":
-        return Found(
-            literal=self.literal + other.literal, taken=self.taken + other.taken, slots=(*self.slots, *other.slots)
-        )
+        return Found(literal=self.literal + other.literal, slots=(*self.slots, *other.slots))
 
 
 Ends = dict[int, Found]
-"""Where a part may end, with the best way to get there."""
+"""Where a part may end, with the best way to get there: the one that leaves the fewest words to slots."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,10 +134,8 @@ class _Matching:
             fits = start < len(self._words) and self._words[start] == part.text
             return {start + 1: Found(literal=1)} if fits else {}
         if isinstance(part, Slot):
-            return {
-                end: Found(taken=end - start, slots=((part.name, start, end),))
-                for end in range(start + 1, len(self._words) + 1)
-            }
+            ends = range(start + 1, len(self._words) + 1)
+            return {end: Found(slots=((part.name, start, end),)) for end in ends}
         if isinstance(part, Choice):
             found: Ends = {}
             for each in part.parts:
@@ -162,7 +152,7 @@ class _Matching:
 
 def _keep_best(found: Ends, more: Mapping[int, Found]) -> None:
     for end, way in more.items():
-        if end not in found or way.rank > found[end].rank:
+        if end not in found or way.literal > found[end].literal:
             found[end] = way
 
 
