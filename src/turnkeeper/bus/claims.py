@@ -1,12 +1,15 @@
 """Which of several orchestrators on one bus takes an utterance, so that exactly one of them answers.
 
 A bus gives everybody the same frames in the same order. Whoever joins says hello, and from that frame on all of them
-count the utterances alike: the hello and the number name one. The first claim for it on the bus has it. The session
+count alike how often the same was said: the hello, what was said and the number name one utterance. The first claim
+for it on the bus has it. The session
 `default` lives in one process alone, so only its owner's claims for it are good. Who owns it is settled the same way,
 in terms that only rise: an utterance that its owner leaves lying makes another one bid for the next term.
 """
 
 import asyncio
+import hashlib
+import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +23,9 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING = 4096
 
-Place = tuple[str, int]
+MOST_COUNTED = 4096
+
+Place = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,7 @@ class Claims:
         self._now, self._patience, self._later = now, patience, later or _on_the_loop
         self._generation: str | None = None
         self._hello: str | None = None
-        self._count = 0
+        self._counts: dict[str, int] = {}
         self._waiting: dict[Place, Entered] = {}
         self._owner: str | None = None
         self._term = 0
@@ -102,8 +107,7 @@ class Claims:
         """An utterance has come in. What came before we joined is for those who were there."""
         if self._generation is None:
             return
-        self._count += 1
-        place = (self._generation, self._count)
+        place = (self._generation, *self._counted(message))
         session = message.session
         # One whose carrier is malformed belongs to no session; anybody may say so.
         is_for_owner = session is None or (isinstance(session, dict) and is_default(session))
@@ -117,31 +121,42 @@ class Claims:
         elif self._timer is None:
             self._wait()
 
+    def _counted(self, message: Message) -> tuple[str, int]:
+        """What was said, and how often by now. All of them forget the same of it, since all of them heard the same."""
+        said = json.dumps([message.data, message.context], sort_keys=True)
+        print_ = hashlib.blake2b(said.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+        number = self._counts.pop(print_, 0) + 1
+        self._counts[print_] = number
+        if len(self._counts) > MOST_COUNTED:
+            del self._counts[next(iter(self._counts))]
+        return print_, number
+
     def _greeted(self, said: dict[str, Any]) -> None:
         hello, who = said.get("hello"), said.get("orchestrator")
         if not isinstance(hello, str) or not isinstance(who, str):
             return
         is_mine = hello == self._hello
-        self._generation, self._count = hello, 0
+        self._generation = hello
+        self._counts.clear()
         if is_mine:
             self._wait()
         elif self._owner is not None:
             self._say(OWN_DEFAULT, {"orchestrator": self._owner, "term": self._term})
 
     def _claim(self, place: Place) -> None:
-        hello, number = place
-        self._say(CLAIM, {"hello": hello, "number": number, "orchestrator": self._me, "utterance_id": self._new_id()})
+        hello, said, number = place
+        claim = {"hello": hello, "said": said, "number": number}
+        self._say(CLAIM, {**claim, "orchestrator": self._me, "utterance_id": self._new_id()})
 
     def _claimed(self, said: dict[str, Any]) -> None:
-        hello, number, who, utterance_id = (
-            said.get(key) for key in ("hello", "number", "orchestrator", "utterance_id")
-        )
-        if not (isinstance(hello, str) and isinstance(number, int) and isinstance(utterance_id, str)):
+        hello, what, number = said.get("hello"), said.get("said"), said.get("number")
+        who, utterance_id = said.get("orchestrator"), said.get("utterance_id")
+        if not (isinstance(hello, str) and isinstance(what, str) and isinstance(number, int)):
             return
-        entry = self._waiting.get((hello, number))
-        if entry is None or (entry.is_for_owner and who != self._owner):
+        entry = self._waiting.get((hello, what, number))
+        if entry is None or not isinstance(utterance_id, str) or (entry.is_for_owner and who != self._owner):
             return
-        del self._waiting[(hello, number)]
+        del self._waiting[(hello, what, number)]
         if who == self._me:
             self._won(entry.message, utterance_id)
 
