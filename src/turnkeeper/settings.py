@@ -115,6 +115,8 @@ class Settings:
     bus_legacy: str = "on"
     bus_frame_bytes: int = 10_485_760
     bus_queue_bytes: int = 33_554_432
+    bus_queue_frames: int = 50_000
+    bus_connections: int = 1_000
     bus_agents: str | None = None
     bus_pipeline: str | None = None
     bus_languages: str = "en-US"

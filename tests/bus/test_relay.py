@@ -259,9 +259,10 @@ async def test_a_bus_for_other_machines_asks_them_for_a_token_and_not_this_one()
         async with (
             a_socket(url + "?token=good"),
             a_socket(url, additional_headers={"Authorization": "Bearer good"}),
+            a_socket(f"{url}?token={relay.token}"),
             a_socket(relay.url),
         ):
-            assert relay.counts.open == 3
+            assert relay.counts.open == 4
         assert relay.counts.refused == 3
 
 

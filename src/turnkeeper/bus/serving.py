@@ -22,6 +22,8 @@ def relay_of(settings: Settings, *, admits: Callable[[str], bool] | None = None)
         guard=guarded if settings.bus_guard == "on" else None,
         frame_bytes=settings.bus_frame_bytes,
         queue_bytes=settings.bus_queue_bytes,
+        queue_frames=settings.bus_queue_frames,
+        connections=settings.bus_connections,
     )
 
 
@@ -54,7 +56,7 @@ async def on_the_bus(
     orchestrator = orchestrator_of(keeper)
     for each in set_up:
         each(orchestrator)
-    url, token = (settings.bus_url, settings.bus_token) if relay is None else (relay.url, None)
+    url, token = (settings.bus_url, settings.bus_token) if relay is None else (relay.url, relay.token)
     assert url is not None, "there is a bus of one's own, or another one"
     async with orchestrator.on(url, token=token):
         yield orchestrator
