@@ -171,10 +171,13 @@ def test_only_what_had_another_name_is_told_twice(name: str, names: list[str]) -
 
 def test_who_expects_an_answer_listens_for_it() -> None:
     asked = WIRE.inbound(Message(type="speak", data={"utterance": "which?", "expect_response": True}))
+    torn = WIRE.inbound(Message(type="speak", data={"listen": False, "expect_response": True}))
     said = WIRE.outbound(Message(type="ovos.utterance.speak", data={"utterance": "which?", "listen": True}))
 
     assert asked is not None
     assert asked.data == {"utterance": "which?", "listen": True}
+    assert torn is not None
+    assert torn.data == {"listen": False, "expect_response": True}
     assert [each.data for each in said] == [{"utterance": "which?", "listen": True, "expect_response": True}] * 2
 
 
