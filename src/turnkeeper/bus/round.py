@@ -173,7 +173,7 @@ class Round:
         try:
             await self._perform(match, about | {"pipeline_id": pipeline_id})
         except TurnkeeperError as error:
-            exception = error.exception if isinstance(error, HandlerFailed) else error.detail
+            exception = error.exception if isinstance(error, HandlerFailed | HandlerTimedOut) else error.detail
             self._emit(dispatch.forward(topics.ERROR, {**about, "exception": exception}))
         else:
             self._emit(dispatch.forward(topics.COMPLETE, about))

@@ -50,3 +50,4 @@ class HandlerTimedOut(TurnkeeperError):
             "process is on the bus and says when it is through.",
             topic=topic,
         )
+        self.exception = f"timeout: not through after {seconds:g} seconds"
