@@ -13,6 +13,7 @@ import asyncpg
 
 from bench import report
 from bench.acceptance import report as acceptance
+from bench.bus import report as bus
 from bench.contenders import ENTRIES
 from bench.extraction import report as extraction
 from bench.machine import PEERS, facts, folder_on_disk, look_at, this_python
@@ -22,7 +23,7 @@ from tests.postgres import PostgresServer
 from turnkeeper.knowledge.extraction import RuleExtractor
 
 SCENARIOS = ("one_turn", "at_once", "processes", "writers", "growth", "length", "counted")
-EXTRACTION, ACCEPTANCE = "extraction", "acceptance"
+EXTRACTION, ACCEPTANCE, BUS = "extraction", "acceptance", "bus"
 NOT_WRITTEN = "Nothing was written to bench/: that is for full runs with all contenders, without names or --quick."
 
 
@@ -30,8 +31,8 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./dev bench",
         description="Measures turns of turnkeeper, of bare databases and of other session stores, interleaved.",
-        epilog=f"names: {', '.join(SCENARIOS)}; sqlite, postgres; {', '.join(ENTRIES)}; or extraction or "
-        "acceptance, by itself",
+        epilog=f"names: {', '.join(SCENARIOS)}; sqlite, postgres; {', '.join(ENTRIES)}; or extraction, "
+        "acceptance or bus, by itself",
     )
     parser.add_argument("names", nargs="*", help="scenarios, databases or contenders; all of them if none is named")
     parser.add_argument("--rounds", type=int, help="how often each measurement is taken (3)")
@@ -39,11 +40,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--postgres", metavar="DSN", help="a server to use instead of one of our own; 'none' for none")
     parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with bench/requirements-peers.txt")
     asked = parser.parse_args()
-    unknown = set(asked.names) - {*SCENARIOS, "sqlite", "postgres", *ENTRIES, EXTRACTION, ACCEPTANCE}
+    unknown = set(asked.names) - {*SCENARIOS, "sqlite", "postgres", *ENTRIES, EXTRACTION, ACCEPTANCE, BUS}
     if unknown:
         parser.error(f"nothing is called {', '.join(sorted(unknown))}; see --help")
-    if {EXTRACTION, ACCEPTANCE}.intersection(asked.names) and len(asked.names) > 1:
-        parser.error("extraction and acceptance have contenders of their own: name each by itself")
+    if {EXTRACTION, ACCEPTANCE, BUS}.intersection(asked.names) and len(asked.names) > 1:
+        parser.error("extraction, acceptance and bus have contenders of their own: name each by itself")
     return asked
 
 
@@ -55,6 +56,9 @@ def main() -> int:
     began = time.monotonic()
     if asked.names == [ACCEPTANCE]:
         acceptance.run(Progress(began), quick=asked.quick, rounds=asked.rounds)
+        return 0
+    if asked.names == [BUS]:
+        bus.run(Progress(began), quick=asked.quick, rounds=asked.rounds)
         return 0
     sizes = QUICK if asked.quick else Sizes(rounds=3)
     sizes = replace(sizes, rounds=asked.rounds or sizes.rounds)

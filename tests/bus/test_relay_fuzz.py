@@ -15,7 +15,7 @@ from turnkeeper.bus.guard import guarded
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
 
-FRAMES = rounds(3_000, 100_000)
+FRAMES, BATCH = rounds(3_000, 100_000), 1_000
 HANDSHAKE = (
     b"GET /core HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
@@ -34,14 +34,18 @@ async def test_malformed_frames_by_the_thousand_break_no_connection(relay: Relay
     async with a_socket(relay.url) as sender, Participant(relay.url) as listener, a_socket(relay.url) as other:
         reading = asyncio.create_task(heard_until(other, '{"type":"the.end"}'))
         echo = asyncio.create_task(heard_until(sender, '{"type":"the.end"}'))
-        for frame in malformed(FRAMES):
+        for number, frame in enumerate(malformed(FRAMES), 1):
             await sender.send(frame)
+            if number % BATCH == 0:
+                # Who logs each of them reads more slowly than they are made.
+                await sender.send('{"type":"so.far"}')
+                await listener.hears("so.far", number // BATCH)
         await sender.send('{"type":"the.end"}')
 
         assert await reading == await echo
         await listener.hears("the.end")
         assert relay.counts.open == 3
-        assert relay.counts.frames_in == FRAMES + 1
+        assert relay.counts.frames_in == FRAMES + FRAMES // BATCH + 1
         assert listener.opened == 1
 
 
