@@ -95,11 +95,12 @@ async def test_a_question_opens_the_microphone_once_it_was_heard(house: House) -
     voice = Voice()
 
     async with spoken_in(house, voice):
+        await house.say("say hello")
         await house.say("ask me")
         await house.hears(LISTEN)
 
     order = [each.type for each in house.person.heard if each.type in (OUTPUT_STARTED, OUTPUT_ENDED, LISTEN)]
-    assert order == [OUTPUT_STARTED, OUTPUT_ENDED, LISTEN]
+    assert order == [OUTPUT_STARTED, OUTPUT_ENDED, OUTPUT_STARTED, OUTPUT_ENDED, LISTEN]
 
 
 async def test_a_reply_that_goes_out_under_two_names_is_said_once(tmp_path: Path) -> None:

@@ -324,12 +324,15 @@ def test_what_would_cut_off_an_old_client_is_never_told(session: Any) -> None:
     assert [each.context for each in told] == [{"source": "x"}]
 
 
-def test_the_whole_default_session_is_told_without_null() -> None:
-    data: dict[str, Any] = {
-        "session_data": {"lang": None, "active_skills": None, "utterance_states": {}, "site_id": "hall"}
+def test_the_whole_default_session_is_told_without_null_and_without_what_is_kept_for_others() -> None:
+    session = {
+        "lang": None,
+        "active_skills": None,
+        "utterance_states": {},
+        "intent_context": {"room": {"value": "hall"}},
     }
 
-    (first,) = WIRE.outbound(Message(type="ovos.session.update_default", data=data))
+    (first,) = WIRE.outbound(Message(type="ovos.session.update_default", data={"session_data": session}))
 
     assert None not in first.data["session_data"].values()
     assert first.data["session_data"]["active_skills"] == []
