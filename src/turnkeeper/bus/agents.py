@@ -14,6 +14,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.reply import Reply
+from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Custody
 
 log = logging.getLogger(__name__)
@@ -66,9 +67,12 @@ class Agents:
                 dispatch.session[CONVERSATION] = {**ended.facts["carried"], "agent": name}
                 await dispatch.sync({CONVERSATION: dispatch.session[CONVERSATION]})
             raise
+        if reply.status is RunStatus.WAITING:
+            # A session that its client keeps has no waiting runs, so nobody could ever answer this one.
+            await self._keeper.cancel(reply.run_id, principal=self._principal)
         if reply.carried is not None and not is_default(dispatch.session):
             dispatch.session[CONVERSATION] = {**reply.carried, "agent": name}
-        if (reply.intent or {}).get("missing"):
+        if reply.status is RunStatus.WAITING or (reply.intent or {}).get("missing"):
             await dispatch.ask(reply.text, seconds=ANSWER_SECONDS)
         elif reply.text:
             await dispatch.speak(reply.text)
