@@ -38,7 +38,7 @@ def main(port: int, session_id: str) -> None:
     known: dict[str, Any] | None = None
     for line in sys.stdin:
         told = json.loads(line)
-        context = {} if known is None else {"session": known}
+        context = {} if known is None else {"session": Session.deserialize(known).serialize()}
         bus.emit(Message("ovos.utterance.handle", {"utterances": [told["say"]], "lang": "en-US"}, context))
         last = ended.get(timeout=20)
         replies = [spoken.get(timeout=20) for _ in range(told["replies"])]

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
+STOCK_LOCKS = ("tests/ovos/stable.lock", "tests/ovos/pre.lock")
 
 # Written in pieces, so that this file passes its own test.
 REGISTRIES = [
@@ -23,7 +24,7 @@ HOME_FOLDERS = "|".join(["home", "Users", "root", "work", "farm"])
 OWN_PATH = re.compile(rf"(?<![\w.~/])/(?:{HOME_FOLDERS})/[\w.]")
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", LOCKS + STOCK_LOCKS)
 def test_every_locked_package_has_a_hash(lock: str) -> None:
     packages = locked_packages(lock)
 
@@ -31,7 +32,7 @@ def test_every_locked_package_has_a_hash(lock: str) -> None:
     assert [name for name, pins in packages.items() if "--hash=sha256:" not in pins] == []
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", LOCKS + STOCK_LOCKS)
 def test_a_lock_names_no_host(lock: str) -> None:
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
 

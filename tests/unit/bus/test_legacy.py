@@ -13,7 +13,7 @@ from tests.unit.bus.carriers import JSON, SESSIONS
 from turnkeeper.bus import carrier, recency
 from turnkeeper.bus.legacy import copies, topics
 from turnkeeper.bus.legacy.adapter import LegacyWire
-from turnkeeper.bus.legacy.sessions import KEPT, STATE
+from turnkeeper.bus.legacy.sessions import ENTRY, KEPT, STATE
 from turnkeeper.bus.message import Message, decoded
 
 NOW = 1000.0
@@ -60,6 +60,16 @@ def returned(session: dict[str, Any]) -> dict[str, Any]:
     """What the stable client sends after it was told this; measured: all the rest is lost, and regions too."""
     back = {name: copy.deepcopy(session[name]) for name in OLD if name in session}
     return {**OLD, **back, "lang": str(session.get("lang", "en")).split("-")[0], "persona_id": None}
+
+
+def returned_by_newer(session: dict[str, Any]) -> dict[str, Any]:
+    """What the newest client sends after it was told this and made an object of it; measured."""
+    back = {name: copy.deepcopy(value) for name, value in session.items() if name in (*carrier.FIELDS, *OLD)}
+    frames = [
+        [{"entities": [{"key": entry.get("value"), "origin": key}], "metadata": {}}, NOW]
+        for key, entry in back.get("intent_context", {}).items()
+    ]
+    return {**back, "context": {"timeout": 120, "frame_stack": frames}}
 
 
 # --- topics
@@ -275,10 +285,12 @@ def test_nothing_gets_lost_with_a_client_that_returns_only_a_part(session: dict[
     canonical = {**carrier.fields_of({**session, "lang": "pt-PT"}), "session_id": "kiosk-9", "turnkeeper": {"v": 1}}
     brought = {**heard(OLD), **canonical}
 
-    back = heard(returned(told(brought)))
+    sent = told(brought)
 
-    fields = {name: value for name, value in canonical.items() if name not in ("persona_id",)}
-    assert {name: back.get(name) for name in fields} == fields
+    for back in (heard(returned(sent)), heard(returned_by_newer(sent)), heard(sent)):
+        assert {name: back.get(name) for name in canonical} == canonical
+        assert back.get("intent_context", {}) == canonical.get("intent_context", {})
+        assert len(told(back)["context"]["frame_stack"]) <= 1 + len(canonical.get("intent_context", {}))
 
 
 def test_what_a_client_says_itself_goes_before_what_was_kept_for_it() -> None:
@@ -307,8 +319,20 @@ def test_old_fields_follow_from_the_new_ones_and_strange_frames_are_let_be() -> 
     assert once["context"]["timeout"] == 30
     kept, other = once["context"]["frame_stack"]
     assert set(kept[0]["metadata"][KEPT]) == {"active_handlers", "response_mode", "lang"}
+    assert "intent_context" not in once
     assert other == frame
     assert told(once) == once
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["{", "[]", "5", '{"n": NaN}', None, 5, '{"lang": "xx", "context": 5}', pytest.param("[" * 100_000, id="deep")],
+)
+def test_what_somebody_else_wrote_where_we_keep_things_is_left_out(value: Any) -> None:
+    session = heard({**OLD, "intent_context": {ENTRY: {"value": value}, "room": {"value": "attic"}}})
+
+    assert session["intent_context"] == {"room": {"value": "attic"}}
+    assert (session["lang"], session["context"]) == (OLD["lang"], OLD["context"])
 
 
 def test_a_session_without_old_fields_is_left_alone() -> None:

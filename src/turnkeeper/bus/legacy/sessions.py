@@ -1,21 +1,27 @@
 """Sessions of clients that know only the old fields: read as what they mean, and written so that nothing gets lost.
 
-Such a client sends back a part of what it was sent, and drops the rest. One place survives with it: the notes beside
-the frames of the old context. There goes what it would lose, and from there it is taken back. A session that carries
-none of the old fields is nobody's but the specifications', and is left alone.
+Such a client sends back a part of what it was sent, and drops the rest. With the older ones one place survives: the
+notes beside the frames of the old context. With the newer ones the fields of the specifications do, but no others. So
+what one would lose goes into those notes, and what the other would lose into an entry of the context of intents; from
+there it is taken back. A session that carries none of the old fields is left alone.
 """
 
 import copy
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from turnkeeper.bus import carrier
+from turnkeeper.bus.message import is_json
 
 STATE = ("active_skills", "utterance_states", "context")
 """By these a session of the old kind is known."""
 
 KEPT = "turnkeeper.kept"
 """What the old kind would lose, in the notes of the first frame."""
+
+ENTRY = "turnkeeper:kept"
+"""What the newer kind would lose, as one text in the context of intents. Nobody who matches gets to see it."""
 
 RETURNED = frozenset(
     {
@@ -24,7 +30,7 @@ RETURNED = frozenset(
         *("system_unit", "time_format", "date_format", "is_speaking", "is_recording"),
     }
 )
-"""What comes back by itself. A language does too, but without its region."""
+"""What comes back from the older kind by itself. A language does too, but without its region."""
 
 WAITING = "response"
 WAITS_SECONDS = 60.0
@@ -38,6 +44,7 @@ def understood(session: dict[str, Any], clock: Callable[[], float]) -> dict[str,
         return session
     result = {name: copy.deepcopy(value) for name, value in session.items() if value is not None}
     _locate(result)
+    unknown = _taken_out(result)
     if carrier.is_default(result):
         # Whoever serves the default session knows it better than a client that was told of it some time ago.
         if result.get("site_id") == "unknown":
@@ -46,7 +53,7 @@ def understood(session: dict[str, Any], clock: Callable[[], float]) -> dict[str,
     kept = _kept(result)
     if _is_shortened(result.get("lang"), kept.get("lang")):
         result["lang"] = kept["lang"]
-    for name, value in kept.items():
+    for name, value in {**unknown, **kept}.items():
         if value is not None:
             result.setdefault(name, copy.deepcopy(value))
     _activate(result)
@@ -64,6 +71,10 @@ def told(session: Mapping[str, Any]) -> dict[str, Any]:
     result["active_skills"] = [[each["skill_id"], each["activated_at"]] for each in handlers]
     result["utterance_states"] = {} if mode is None else {mode["skill_id"]: WAITING}
     result["context"] = _with_kept(result, handlers)
+    unknown = {name: result[name] for name in result.keys() - RETURNED - carrier.FIELDS.keys()}
+    if unknown and not carrier.is_default(result):
+        entry = {"value": json.dumps(unknown, ensure_ascii=False, sort_keys=True)}
+        result["intent_context"] = {**_entries(result), ENTRY: entry}
     return result
 
 
@@ -76,7 +87,7 @@ def is_old(session: Mapping[str, Any]) -> bool:
 def _with_kept(session: dict[str, Any], handlers: list[dict[str, Any]]) -> dict[str, Any]:
     context = session.get("context")
     context = context if isinstance(context, dict) else {}
-    frames = [frame for frame in _frames(context) if KEPT not in frame[0]["metadata"]]
+    frames = [frame for frame in _frames(context) if not _is_ours(frame[0])]
     kept = {} if carrier.is_default(session) else {name: session[name] for name in session.keys() - RETURNED}
     if kept:
         since = handlers[0]["activated_at"] if handlers else 0
@@ -90,6 +101,35 @@ def _kept(session: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(kept, dict):
             return {name: value for name, value in kept.items() if name not in RETURNED}
     return {}
+
+
+def _taken_out(session: dict[str, Any]) -> dict[str, Any]:
+    """The fields in our entry, which leaves the session with this."""
+    entries = _entries(session)
+    entry = entries.pop(ENTRY, None)
+    if entry is None:
+        return {}
+    session["intent_context"] = entries
+    if not entries:
+        del session["intent_context"]
+    try:
+        unknown = json.loads(entry["value"])
+    except (TypeError, KeyError, ValueError, RecursionError):
+        return {}
+    if not isinstance(unknown, dict) or not is_json(unknown):
+        return {}
+    return {name: value for name, value in unknown.items() if name not in RETURNED and name not in carrier.FIELDS}
+
+
+def _entries(session: Mapping[str, Any]) -> dict[str, Any]:
+    entries = session.get("intent_context")
+    return dict(entries) if isinstance(entries, dict) else {}
+
+
+def _is_ours(frame: dict[str, Any]) -> bool:
+    """What we have put there, and what the newer kind makes of our entry."""
+    origins = [each.get("origin") for each in frame["entities"] if isinstance(each, dict)]
+    return KEPT in frame["metadata"] or ENTRY in origins
 
 
 def _frames(context: Any) -> list[list[Any]]:
