@@ -64,6 +64,7 @@ class Claims:
         self._now, self._patience, self._later = now, patience, later or _on_the_loop
         self._generation: str | None = None
         self._hello: str | None = None
+        self._is_first = False
         self._counts: dict[str, int] = {}
         self._waiting: dict[Place, Entered] = {}
         self._owner: str | None = None
@@ -79,9 +80,11 @@ class Claims:
         """Whether utterances are counted with the others by now, and `default` has an owner."""
         return self._generation is not None and self._owner is not None
 
-    def opened(self) -> None:
-        """There is a bus, maybe another one than before: nothing that was known of it counts."""
+    def opened(self, *, is_first: bool = False) -> None:
+        """There is a bus, maybe another one than before: nothing that was known of it counts. Who is the first one
+        there need not wait for others to say who owns `default`."""
         self.closed()
+        self._is_first = is_first
         self._hello = self._new_id()
         self._say(HELLO, {"orchestrator": self._me, "hello": self._hello})
 
@@ -138,6 +141,8 @@ class Claims:
         is_mine = hello == self._hello
         self._generation = hello
         self._counts.clear()
+        if is_mine and self._is_first:
+            self._bid()
         if is_mine:
             self._wait()
         elif self._owner is not None:
@@ -190,12 +195,15 @@ class Claims:
             return
         left_lying = [place for place, entry in self._waiting.items() if entry.is_for_owner]
         if self._owner is None or any(place in since for place in left_lying):
-            # By the clock, so that it is higher than the terms of others that one has never heard of.
-            term = max(self._term + 1, int(self._now() * 1000))
-            self._say(OWN_DEFAULT, {"orchestrator": self._me, "term": term})
+            self._bid()
         elif not left_lying:
             return
         self._wait()
+
+    def _bid(self) -> None:
+        """By the clock, so that it is higher than the terms of others that one has never heard of."""
+        term = max(self._term + 1, int(self._now() * 1000))
+        self._say(OWN_DEFAULT, {"orchestrator": self._me, "term": term})
 
     def _stop_waiting(self) -> None:
         if self._timer is not None:

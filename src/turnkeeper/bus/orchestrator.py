@@ -102,7 +102,7 @@ class Orchestrator:
             patience=self._rules.owner_seconds,
         )
         self._link: Link | None = None
-        self._is_leaving = False
+        self._is_leaving, self._is_first = False, False
         self._rounds: dict[str, Round] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._echoes: Counter[bytes] = Counter()
@@ -175,9 +175,12 @@ class Orchestrator:
     # --- on a bus
 
     @asynccontextmanager
-    async def on(self, url: str, *, token: str | None = None) -> AsyncIterator[Self]:
-        """Serve the utterances of a bus while this is open. Rounds that are on when it closes come to an end."""
-        self._joined, self._is_leaving = asyncio.Event(), False
+    async def on(self, url: str, *, token: str | None = None, is_first: bool = False) -> AsyncIterator[Self]:
+        """Serve the utterances of a bus while this is open. Rounds that are on when it closes come to an end.
+
+        Whoever has just opened the bus `is_first` on it, and need not look for the owner of `default`.
+        """
+        self._joined, self._is_leaving, self._is_first = asyncio.Event(), False, is_first
         async with Link(url, token=token, on_message=self._heard, on_open=self._opened) as link:
             self._link = link
             try:
@@ -207,7 +210,8 @@ class Orchestrator:
     def _opened(self) -> None:
         self._echoes.clear()
         if not self._is_leaving:
-            self._claims.opened()
+            self._claims.opened(is_first=self._is_first)
+            self._is_first = False
 
     def _send(self, message: Message) -> None:
         """Put it on the bus. A bus that is gone, or too slow, keeps no round from its end."""

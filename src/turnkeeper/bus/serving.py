@@ -58,7 +58,9 @@ async def on_the_bus(
         each(orchestrator)
     url, token = (settings.bus_url, settings.bus_token) if relay is None else (relay.url, relay.token)
     assert url is not None, "there is a bus of one's own, or another one"
-    async with orchestrator.on(url, token=token):
+    async with orchestrator.on(url, token=token, is_first=relay is not None):
+        if relay is not None:
+            await orchestrator.joined()
         yield orchestrator
 
 

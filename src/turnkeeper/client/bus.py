@@ -52,7 +52,10 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came of an utterance. `error` is what the handler failed with, or why the round was called off."""
+    """What came of an utterance. `error` is what the handler failed with, or why the round was called off.
+
+    `run_id` is under what a turnkeeper can explain it.
+    """
 
     spoken: tuple[str, ...]
     end: End
@@ -61,6 +64,7 @@ class Answer:
     intent_name: str | None = None
     error: str | None = None
     is_question: bool = False
+    run_id: str | None = None
 
     @property
     def text(self) -> str:
@@ -307,9 +311,10 @@ class BusClient:
                 asked.error = str(message.data.get("exception", ""))
                 asked.end = End.TIMED_OUT if _TIMEOUT.match(asked.error) else End.FAILED
             case topics.HANDLED:
-                self._ended(asked)
+                run_id = message.data.get("run_id")
+                self._ended(asked, run_id if isinstance(run_id, str) else None)
 
-    def _ended(self, asked: _Asked) -> None:
+    def _ended(self, asked: _Asked, run_id: str | None) -> None:
         if self._legacy is None:
             self._legacy = not asked.hears_new_names
         if not asked.answer.done():
@@ -322,5 +327,6 @@ class BusClient:
                     intent_name=asked.intent_name,
                     error=asked.error,
                     is_question=asked.is_question,
+                    run_id=run_id,
                 )
             )
