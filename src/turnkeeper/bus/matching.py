@@ -28,8 +28,8 @@ class Asked:
     took_ms: float
 
     @property
-    def told(self) -> dict[str, Any]:
-        return {"stage": self.stage, "said": self.said, "took_ms": round(self.took_ms, 2)}
+    def told(self) -> str:
+        return f"{self.said}, {self.took_ms:.1f} ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,7 +140,7 @@ class Round:
         if found.match is not None:
             self.working.replace(before, updated(found.match, before))
         self.working.change(lambda session: context.capped(context.decremented(session, before)))
-        self._note("BUS_ASKED", stages=[each.told for each in found.asked])
+        self._note("BUS_ASKED", **{each.stage: each.told for each in found.asked})
         if found.match is None or found.pipeline_id is None:
             raise UtteranceUnmatched
         self._note("BUS_MATCHED", topic=found.match.topic, pipeline_id=found.pipeline_id, lang=found.match.lang)
@@ -271,8 +271,8 @@ class Round:
     def _emit(self, message: Message) -> None:
         self.desk.send(message.carrying(self.working.read()))
 
-    def _note(self, name: str, **data: Any) -> None:
-        self._decided.append({"name": name, "data": data})
+    def _note(self, stage: str, /, **data: Any) -> None:
+        self._decided.append({"name": stage, "data": data})
 
 
 def _listed(value: Any) -> list[Any]:
