@@ -23,7 +23,7 @@ def pruned(session: Mapping[str, Any], now: float) -> dict[str, Any]:
 
 def decremented(session: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The session one turn later. What is not as it was `before` the round was written in it, and loses no turn."""
-    was = _entries(before)
+    was = _read(before)
     entries = _entries(session)
     for key, entry in entries.items():
         turns = _turns(entry)
@@ -43,7 +43,7 @@ def capped(session: Mapping[str, Any], most: int = MOST_ENTRIES) -> dict[str, An
 
 def live_value(session: Mapping[str, Any], owner: str, name: str, now: float) -> str | None:
     """What the context says for a slot: the owner's own entry before the shared one. A flag says nothing."""
-    entries = _entries(session)
+    entries = _read(session)
     for key in (f"{owner}:{name}", name):
         entry = entries.get(key)
         if is_live(entry, now) and isinstance(entry, Mapping) and isinstance(entry.get("value"), str):
@@ -61,7 +61,7 @@ def is_open(
     session: Mapping[str, Any], owner: str, requires: Iterable[Gate], excludes: Iterable[Gate], now: float
 ) -> bool:
     """Whether an intent may match at all. A gate that cannot be read is shut where it requires something."""
-    entries = _entries(session)
+    entries = _read(session)
     needed, unwanted = [stored_key(gate, owner) for gate in requires], [stored_key(gate, owner) for gate in excludes]
     return all(key is not None and is_live(entries.get(key), now) for key in needed) and not any(
         key is not None and is_live(entries.get(key), now) for key in unwanted
@@ -85,8 +85,13 @@ def is_live(entry: Any, now: float) -> bool:
 
 
 def _entries(session: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy, to be changed."""
+    return copy.deepcopy(dict(_read(session)))
+
+
+def _read(session: Mapping[str, Any]) -> Mapping[str, Any]:
     found = session.get(FIELD)
-    return copy.deepcopy(found) if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _with(session: Mapping[str, Any], entries: dict[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ MOST_INTENTS = 5_000
 MOST_SAMPLES = 500
 MOST_CHARACTERS = 4_000_000
 """In all samples of all intents together."""
+MOST_LANGUAGES = 50
 AT_ONCE = 50
 """After so many intents others have their turn: a round that takes too long can then be called off."""
 
@@ -95,11 +96,15 @@ class Intent:
         vocabulary = [each.name for each in self.keywords.wanted] if self.keywords else []
         return tuple(dict.fromkeys([*named, *vocabulary, *self.required_slots]))
 
-    def sensed(self, words: Words, offered: Mapping[str, str]) -> Sensed | None:
+    def sensed(self, words: Words, session: Mapping[str, Any], now: float) -> Sensed | None:
         """How it fits, with what the context offers for its slots; what was said goes before that."""
+        by_template = self._by_template(words)
+        if by_template is None and self.keywords is None:
+            return None
+        offered = context.candidates(session, self.skill_id, self.slots, now)
         if any(phrase.occurs_in(words) is not None for phrase in self.blacklist):
             return None
-        found = [each for each in (self._by_template(words), self._by_keywords(words, offered)) if each is not None]
+        found = [each for each in (by_template, self._by_keywords(words, offered)) if each is not None]
         best = max(found, key=lambda each: each.rank, default=None)
         if best is None:
             return None
@@ -140,6 +145,7 @@ class Intents:
         self._intents: dict[tuple[str, str, str], Intent] = {}
         self._disabled: set[tuple[str, str, str]] = set()
         self._characters = 0
+        self._by_lang: dict[str, list[Intent]] = {}
 
     @property
     def pipeline_id(self) -> str:
@@ -187,15 +193,16 @@ class Intents:
             log.warning("intent refused", extra={**facts, "topic": message.type, "why": str(why)})
 
     async def match(self, utterance: Utterance) -> Match | None:
-        allowed = [intent for intent in self._intents.values() if self._is_allowed(intent, utterance)]
+        refused = recency.blacklisted(utterance.session)
+        known = [intent for intent in self._in(utterance.lang) if intent.skill_id not in refused]
+        allowed = [intent for intent in known if self._is_allowed(intent, utterance)]
         for text in utterance.candidates:
             words = Words(text=text)
             best: tuple[Sensed, Intent] | None = None
             for number, intent in enumerate(allowed):
                 if number % AT_ONCE == 0:
                     await asyncio.sleep(0)
-                offered = context.candidates(utterance.session, intent.skill_id, intent.slots, utterance.now)
-                sensed = intent.sensed(words, offered)
+                sensed = intent.sensed(words, utterance.session, utterance.now)
                 if sensed is not None and (best is None or sensed.rank > best[0].rank):
                     best = sensed, intent
             if best is not None:
@@ -216,13 +223,20 @@ class Intents:
             if key not in self._disabled
         ]
 
+    def _in(self, lang: str) -> Iterable[Intent]:
+        """The intents of one language; which ones these are is found out once, until the next change."""
+        if lang not in self._by_lang:
+            if len(self._by_lang) >= MOST_LANGUAGES:
+                self._by_lang.clear()
+            found = [intent for intent in self._intents.values() if is_same_language(intent.lang, lang)]
+            self._by_lang[lang] = found
+        return self._by_lang[lang]
+
     def _is_allowed(self, intent: Intent, utterance: Utterance) -> bool:
         session = utterance.session
         refused = session.get("blacklisted_intents")
         return (
             intent.key not in self._disabled
-            and is_same_language(intent.lang, utterance.lang)
-            and intent.skill_id not in recency.blacklisted(session)
             and not (isinstance(refused, list) and f"{intent.skill_id}:{intent.intent_name}" in refused)
             and context.is_open(
                 session, intent.skill_id, intent.requires_context, intent.excludes_context, utterance.now
@@ -238,6 +252,7 @@ class Intents:
             raise Refused("there are too many samples already")
         self._characters = characters
         self._intents[intent.key] = intent
+        self._by_lang.clear()
         self._disabled.discard(intent.key)
 
     def _register_template(self, data: Mapping[str, Any]) -> None:
@@ -272,6 +287,7 @@ class Intents:
 
     def _forget(self, key: tuple[str, str, str]) -> None:
         self._characters -= self._intents.pop(key).characters
+        self._by_lang.clear()
         self._disabled.discard(key)
 
 

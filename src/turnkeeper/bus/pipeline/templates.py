@@ -93,13 +93,13 @@ class Template:
     def match(self, words: Words) -> Found | None:
         """How it fits the whole of what was said, or None."""
         count = len(words.folded)
-        if count > MOST_WORDS or not self.needed <= set(words.folded):
+        if count > MOST_WORDS or not self.needed <= words.known:
             return None
         return _Matching(words).ends(self.part, 0).get(count)
 
     def occurs_in(self, words: Words) -> tuple[int, int] | None:
         """Where it stands in what was said: the longest first occurrence, as (first word, end)."""
-        if len(words.folded) > MOST_WORDS or not self.needed <= set(words.folded):
+        if len(words.folded) > MOST_WORDS or not self.needed <= words.known:
             return None
         matching = _Matching(words)
         for start in range(len(words.folded)):

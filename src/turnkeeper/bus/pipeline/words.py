@@ -21,6 +21,10 @@ class Words:
     def folded(self) -> tuple[str, ...]:
         return tuple(self.text[start:end].casefold() for start, end in self.spans)
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        return frozenset(self.folded)
+
     def between(self, first: int, end: int) -> str:
         """The text from one word up to another, as it was said."""
         return self.text[self.spans[first][0] : self.spans[end - 1][1]]
