@@ -88,8 +88,10 @@ async def _check_session(keeper: Turnkeeper, session_id: str) -> None:
     resets = len(reset_by)
     commands = [run for run in runs if run.status is RunStatus.COMPLETED and run.turn is None]
     changed_units = [run for run in commands if run.id not in reset_by]
-    taken_over, forked = int(session.from_session_id is not None), int(session.fork is not None)
-    assert sorted(turns) == list(range(1 + (session.fork.turn if session.fork else 0), session.turns + 1))
+    # What a client has kept until now has had one turn by then.
+    adopted = int(session.from_session_id == "mine")
+    taken_over, forked = int(session.from_session_id is not None) - adopted, int(session.fork is not None)
+    assert sorted(turns) == list(range(1 + adopted + (session.fork.turn if session.fork else 0), session.turns + 1))
     assert session.revision == session.turns + resets + len(changed_units) + taken_over + forked
     await _check_units(keeper, session_id)
     assert session.epoch.number == 1 + resets

@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import functools
 import random
 from pathlib import Path
 
@@ -38,6 +39,7 @@ PART_OF = {
     "contexts": "scope",
     "erasure": "erasure",
     "retention": "erasure",
+    "custody": "custody",
 }
 
 
@@ -56,9 +58,11 @@ OPERATORS = {
     "collection",
     "manifests",
     "pointers",
+    "custody",
 }
 
 
+@functools.cache
 def named_writes() -> dict[str, str]:
     """The durable writes, read from the code of the store, each with the file that it stands in."""
     names: dict[str, str] = {}

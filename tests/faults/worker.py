@@ -216,6 +216,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await _scope(keeper)
     await _substrate(keeper)
     await _erasure(keeper)
+    await _custody(keeper)
     other = await keeper.create_session(agent="counter")
     await keeper.close_session(other.id)
     await keeper.limits.admit(other.tenant)
@@ -350,6 +351,18 @@ async def _scope(keeper: Turnkeeper) -> None:
     await keeper.rebase_session(session.id)
 
 
+async def _custody(keeper: Turnkeeper) -> None:
+    """A device, keys that come and go, and a session that changes hands."""
+    await keeper.chat("in the kitchen", agent="counter", custody="device")
+    mine = await keeper.chat("mine", agent="counter", custody="client", session_id="mine", freshness="strict")
+    session = await keeper.adopt_session("mine", mine.carried or {}, agent="counter")
+    await _told(keeper.chat("ours", session_id=session.id))
+    released = await keeper.release_session(session.id)
+    await keeper.seals.seal(released.carried, session.tenant, session.owner, session.id)
+    rotated = await keeper.seals.rotate()
+    await keeper.seals.retire(rotated.id)
+
+
 async def _erasure(keeper: Turnkeeper) -> None:
     """A session that is archived and one that is erased, and a user with all that is theirs."""
     over, gone = [(await keeper.chat(text, agent="counter")).session_id for text in ("over", "gone")]
@@ -374,6 +387,7 @@ PARTS = {
     "doors": _doors,
     "scope": _scope,
     "histories": _histories,
+    "custody": _custody,
 }
 """Parts of a day that need nothing of what comes before them."""
 
@@ -485,4 +499,4 @@ async def _answer(keeper: Turnkeeper, go: asyncio.Event, command: dict[str, Any]
 
 
 if __name__ == "__main__":
-    asyncio.run(main(settings_from(os.environ), os.environ.get("STOP_AT")))
+    asyncio.run(main(settings_from(os.environ, device_memory="kept"), os.environ.get("STOP_AT")))

@@ -1924,7 +1924,8 @@ SELECT fields FROM device_sessions WHERE tenant = :tenant AND user_id = :user AN
 -- name: keep_device
 INSERT INTO device_sessions (tenant, user_id, id, fields, kept_at)
 VALUES (:tenant, :user, :session_id, :fields, :now)
-ON CONFLICT (tenant, user_id, id) DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at;
+ON CONFLICT (tenant, user_id, id) DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at
+RETURNING tenant;
 
 -- name: list_seal_keys
 SELECT * FROM seal_keys WHERE tenant = :tenant ORDER BY created_at, id;
