@@ -74,6 +74,7 @@ class Relay:
         self._admits, self._guard = admits, guard
         self._frame_bytes, self._connections = frame_bytes, connections
         self.queue_bytes, self.queue_frames, self.farewell_seconds = queue_bytes, queue_frames, farewell_seconds
+        self.arriving: set[_Listener] = set()
         self._listeners: set[_Listener] = set()
         self._server: Server | None = None
         self._is_open_to_others = False
@@ -101,13 +102,20 @@ class Relay:
 
     async def close(self) -> None:
         """Tell everybody that the bus goes away, and wait until they are gone."""
-        if self._server is not None:
-            for listener in tuple(self._listeners):
-                if listener.paused:
-                    listener.send_away(GOING_AWAY, CLOSING)
-            self._server.close(reason=CLOSING)
-            await self._server.wait_closed()
-            self._server = None
+        if self._server is None:
+            return
+        self._server.close(close_connections=False)
+        for arriving in tuple(self.arriving):
+            arriving.transport.abort()
+        for listener in tuple(self._listeners):
+            if listener.paused:
+                listener.send_away(GOING_AWAY, CLOSING)
+        if leaving := [asyncio.create_task(each.close(GOING_AWAY, CLOSING)) for each in self._listeners]:
+            await asyncio.wait(leaving, timeout=2 * self.farewell_seconds)
+        for listener in tuple(self._listeners):
+            listener.transport.abort()
+        await self._server.wait_closed()
+        self._server = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -154,6 +162,7 @@ class Relay:
 
     async def _attend(self, connection: ServerConnection) -> None:
         assert isinstance(connection, _Listener)
+        self.arriving.discard(connection)
         self.counts.connections += 1
         self.counts.open += 1
         connection.tell(Frame(Opcode.TEXT, GREETING).serialize(mask=False))
@@ -218,6 +227,11 @@ class _Listener(ServerConnection):
         # Without it a small frame waits for the acknowledgement of the one before, some 40 ms.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
+        self._relay.arriving.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._relay.arriving.discard(self)
+        super().connection_lost(exc)
 
     # --- what it says
 
