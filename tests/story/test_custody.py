@@ -1,19 +1,21 @@
 """The same conversation, whoever keeps it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
-from tests.contract.backends import Backend, PostgresBackend, SqliteBackend, contents
+from tests.contract.backends import contents
 from tests.faults.process import a_worker
+from tests.story.custodians import EVERY_CUSTODY, Custodian, Talk, backend_of
+from tests.story.packed import desk
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Role
 from turnkeeper.model.run import RunStatus
+
+every_custody = pytest.mark.parametrize("custodian", EVERY_CUSTODY)
 
 
 async def clerk(turn: AgentTurn) -> str:
@@ -31,78 +33,34 @@ async def clerk(turn: AgentTurn) -> str:
     return f"{turn.state.get('note', 'nothing')}, {len(turn.history)} messages, epoch {turn.context.epoch}"
 
 
-class Talk(Protocol):
-    async def say(self, text: str, *, reset: bool = False) -> tuple[str, int | None]:
-        """The answer and the number of its turn, or the code of what went wrong."""
+async def said(talk: Talk, text: str, **asked: Any) -> tuple[str, int | None]:
+    """The answer and the number of its turn, or the code of what went wrong."""
+    try:
+        reply = await talk.say(text, **asked)
+    except TurnkeeperError as error:
+        return error.code, None
+    return reply.text, reply.turn
 
 
-class KeptByTheEngine:
-    def __init__(self, keeper: Turnkeeper) -> None:
-        self._keeper = keeper
-        self._session_id: str | None = None
-
-    async def say(self, text: str, *, reset: bool = False) -> tuple[str, int | None]:
-        try:
-            reply = await self._keeper.chat(text, session_id=self._session_id, agent="clerk", reset=reset)
-        except TurnkeeperError as error:
-            return error.code, None
-        self._session_id = reply.session_id
-        return reply.text, reply.turn
-
-
-class KeptByTheClient:
-    def __init__(self, keeper: Turnkeeper) -> None:
-        self._keeper = keeper
-        self._carried: Mapping[str, Any] | None = None
-
-    async def say(self, text: str, *, reset: bool = False) -> tuple[str, int | None]:
-        try:
-            reply = await self._keeper.chat(
-                text, session_id="mine", agent="clerk", reset=reset, custody="client", carried=self._carried
-            )
-        except TurnkeeperError as error:
-            return error.code, None
-        self._carried = reply.carried
-        return reply.text, reply.turn
-
-
-class KeptByTheDevice:
-    def __init__(self, keeper: Turnkeeper) -> None:
-        self._keeper = keeper
-
-    async def say(self, text: str, *, reset: bool = False) -> tuple[str, int | None]:
-        try:
-            reply = await self._keeper.chat(text, agent="clerk", reset=reset, custody="device")
-        except TurnkeeperError as error:
-            return error.code, None
-        assert (reply.session_id, reply.carried) == ("default", None)
-        return reply.text, reply.turn
-
-
-EVERY_CUSTODY = [KeptByTheEngine, KeptByTheClient, KeptByTheDevice]
-
-
-@pytest.mark.parametrize("custody", EVERY_CUSTODY)
-async def test_a_conversation_goes_the_same_way_whoever_keeps_it(
-    keeper: Turnkeeper, custody: Callable[[Turnkeeper], Talk]
-) -> None:
+@every_custody
+async def test_a_conversation_goes_the_same_way_whoever_keeps_it(keeper: Turnkeeper, custodian: Custodian) -> None:
     keeper.agent("clerk", run_seconds=0.3)(clerk)
-    talk = custody(keeper)
+    talk = custodian(keeper, "clerk")
 
-    said = [
-        await talk.say("remember 4711"),
-        await talk.say("tell"),
-        await talk.say("fail"),
-        await talk.say("tell"),
-        await talk.say("dawdle"),
-        await talk.say("tell"),
-        await talk.say("tell", reset=True),
-        await talk.say("remember 12"),
-        await talk.say(""),
-        await talk.say("tell"),
+    told = [
+        await said(talk, "remember 4711"),
+        await said(talk, "tell"),
+        await said(talk, "fail"),
+        await said(talk, "tell"),
+        await said(talk, "dawdle"),
+        await said(talk, "tell"),
+        await said(talk, "tell", reset=True),
+        await said(talk, "remember 12"),
+        await said(talk, ""),
+        await said(talk, "tell"),
     ]
 
-    assert said == [
+    assert told == [
         ("noted in turn 1", 1),
         ("4711, 2 messages, epoch 1", 2),
         ("agent_failed", None),
@@ -116,17 +74,104 @@ async def test_a_conversation_goes_the_same_way_whoever_keeps_it(
     ]
 
 
-@pytest.mark.parametrize("custody", EVERY_CUSTODY)
+@every_custody
 async def test_the_window_of_an_agent_is_the_same_whoever_keeps_the_session(
-    settings: Settings, custody: Callable[[Turnkeeper], Talk]
+    settings: Settings, custodian: Custodian
 ) -> None:
     async with Turnkeeper.open(settings=settings, history_messages=4) as keeper:
         keeper.agent("clerk")(clerk)
-        talk = custody(keeper)
+        talk = custodian(keeper, "clerk")
 
-        said = [await talk.say("tell") for _ in range(4)]
+        told = [await said(talk, "tell") for _ in range(4)]
 
-    assert [text for text, _ in said] == [f"nothing, {seen} messages, epoch 1" for seen in (0, 2, 4, 4)]
+    assert [text for text, _ in told] == [f"nothing, {seen} messages, epoch 1" for seen in (0, 2, 4, 4)]
+
+
+@every_custody
+async def test_what_was_stated_is_known_in_later_turns_and_a_reset_leaves_nothing_of_it_in_reach(
+    keeper: Turnkeeper, custodian: Custodian
+) -> None:
+    talk = custodian(keeper, "symbolic")
+    await talk.say("The ferry leaves at nine.")
+
+    before = await talk.say("When does the ferry leave?")
+    anew = await talk.say("/reset")
+    after = await talk.say("When does the ferry leave?")
+
+    assert "nine" in before.text
+    assert anew.turn is None
+    assert "nine" not in after.text
+
+
+@every_custody
+async def test_a_form_is_filled_over_several_turns_whoever_holds_it_in_between(
+    keeper: Turnkeeper, custodian: Custodian
+) -> None:
+    await keeper.packs.push(desk())
+    keeper.agent("clerk", pack="desk")(clerk)
+    talk = custodian(keeper, "clerk")
+
+    replies = [await talk.say(text) for text in ("I want to book a table", "for four", "on friday")]
+
+    intents = [reply.intent or {} for reply in replies]
+    assert [intent.get("code") for intent in intents] == ["BOOK_TABLE"] * 3
+    assert replies[-1].text == "Booked for 4 on friday."
+
+
+@every_custody
+async def test_what_ran_is_preferred_from_then_on_and_a_turn_that_failed_prefers_nothing(
+    keeper: Turnkeeper, custodian: Custodian
+) -> None:
+    preferred = []
+
+    @keeper.agent("chooser")
+    async def chooser(turn: AgentTurn) -> str:
+        preferred.append(dict(turn.context.preferred.plugins))
+        turn.notes.ran("solver", turn.context.explicit.plugins.get("solver", "plain"))
+        if turn.text == "fail":
+            raise RuntimeError
+        return "done"
+
+    talk = custodian(keeper, "chooser")
+    await talk.say("one", plugins={"solver": "small"})
+    await said(talk, "fail", plugins={"solver": "large"})
+    await talk.say("two")
+    await talk.say("anew", reset=True)
+
+    assert preferred == [{}, {"solver": "small"}, {"solver": "small"}, {}]
+
+
+@every_custody
+async def test_what_an_agent_remembers_by_itself_moves_with_its_turns_and_no_other_way(
+    keeper: Turnkeeper, custodian: Custodian
+) -> None:
+    @keeper.agent("counter")
+    async def counter(turn: AgentTurn) -> str:
+        stood = turn.head["at"] if turn.head else 0
+        turn.move_head({"at": stood + 1})
+        if turn.text == "fail":
+            raise RuntimeError
+        return f"from {stood}"
+
+    talk = custodian(keeper, "counter")
+
+    told = [await said(talk, text) for text in ("one", "fail", "two", "/reset", "three")]
+
+    assert [text for text, _ in told if text.startswith("from")] == ["from 0", "from 1", "from 0"]
+
+
+@every_custody
+async def test_what_a_run_spent_is_on_its_account_whoever_keeps_the_session(
+    keeper: Turnkeeper, custodian: Custodian
+) -> None:
+    @keeper.agent("spender")
+    async def spender(turn: AgentTurn) -> str:
+        turn.budget.debit("tokens", 12)
+        return "done"
+
+    reply = await custodian(keeper, "spender").say("Hello")
+
+    assert (await keeper.run(reply.run_id)).account == {"tokens": 12}
 
 
 async def test_an_abandoned_run_of_a_client_is_reported_by_another_node_and_not_tried_again(settings: Settings) -> None:
@@ -223,12 +268,8 @@ async def _refusal(keeper: Turnkeeper, **asked: Any) -> tuple[str, list[str]]:
 
 async def _kept(settings: Settings) -> dict[str, list[tuple[Any, ...]]]:
     """All that is written down, but for the beats of the nodes."""
-    rows = await contents(_backend_of(settings.database))
+    rows = await contents(backend_of(settings.database))
     return {table: kept for table, kept in rows.items() if table != "nodes"}
-
-
-def _backend_of(address: str) -> Backend:
-    return PostgresBackend(address) if "://" in address else SqliteBackend(Path(address))
 
 
 async def test_who_is_asking_never_comes_from_what_is_carried(keeper: Turnkeeper) -> None:
