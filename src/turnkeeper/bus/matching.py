@@ -78,7 +78,7 @@ class Pipeline:
         found: dict[str, None] = {}
         for entry in preferred:
             ids = self._aliases(entry)
-            if not any(id in self._stages for id in ids):
+            if ids and not any(id in self._stages for id in ids):
                 log.warning("pipeline stage unknown", extra={"entry": entry[:80]})
             for id in ids:
                 if id in self._stages and not denied & {id, entry}:

@@ -14,7 +14,7 @@ class Wire(Protocol):
         """What goes over the wire for it, in this order."""
 
     def stages(self, entry: str) -> Sequence[str]:
-        """What an entry of a pipeline is called here; it may stand for several stages."""
+        """What an entry of a pipeline is called here; it may stand for several stages, or for none by design."""
 
 
 class PlainWire:

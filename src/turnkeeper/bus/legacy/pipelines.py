@@ -24,6 +24,8 @@ def _stages() -> dict[str, tuple[str, ...]]:
         "ovos-stop-pipeline-plugin": (STOP,),
         "ovos-persona-pipeline-plugin-low": (AGENTS,),
         "persona_low": (AGENTS,),
+        "common_qa": (),
+        "ovos-common-query-pipeline-plugin": (),
     }
     for level in LEVELS:
         found[f"ovos-m2v-pipeline-{level}"] = found[f"m2v_{level}"] = (INTENTS,)
@@ -32,6 +34,9 @@ def _stages() -> dict[str, tuple[str, ...]]:
         found.update(dict.fromkeys(_named("fallback", level), (stage, AGENTS) if level == "low" else (stage,)))
     for family, level in itertools.product(_ENGINES, LEVELS):
         found.update(dict.fromkeys(_named(family, level), (INTENTS,)))
+    # Media: every old client asks for it with every utterance, so nobody need be told each time that it is not here.
+    for level in LEVELS:
+        found.update(dict.fromkeys(_named("ocp", level), ()))
     return found
 
 
