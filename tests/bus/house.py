@@ -244,12 +244,17 @@ async def a_house(
     prepare: Callable[[Orchestrator], None] = lambda orchestrator: None,
     rules: BusRules | None = None,
     wire: Wire | None = None,
+    agents: dict[str, Any] | None = None,
+    packs: dict[str, str] | None = None,
     **more: Any,
 ) -> AsyncIterator[House]:
     async with _relay_or(relay) as bus, Turnkeeper.open(settings=settings) as keeper:
-        keeper.agent("rita")(remember)
+        for name, function in {"rita": remember, **(agents or {})}.items():
+            keeper.agent(name, pack=(packs or {}).get(name))(function)
+        if packs:
+            await keeper.packs.push_demos()
         rules = rules or BusRules(owner_seconds=0.02, languages=("en-US", "de-DE", "fr-FR"))
-        orchestrator = Orchestrator(keeper, agents=["rita"], rules=rules, wire=wire, **more)
+        orchestrator = Orchestrator(keeper, agents=["rita", *(agents or {})], rules=rules, wire=wire, **more)
         skills = Skills()
         skills.install(orchestrator)
         prepare(orchestrator)

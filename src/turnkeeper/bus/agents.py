@@ -38,7 +38,7 @@ class Agents:
             raise ValueError("the agents of a bus are named, and without a colon")
         self._keeper, self._principal, self.names, self._lang = keeper, principal, tuple(names), lang
         self._device = asyncio.Lock()
-        self._running: dict[str, list[str]] = {}
+        self._at_work: dict[str, list[_Work]] = {}
 
     async def match(self, utterance: Utterance) -> Match | None:
         persona = utterance.session.get("persona_id")
@@ -50,14 +50,15 @@ class Agents:
 
     async def can_stop(self, utterance: Utterance) -> bool:
         """Whether one of them is at work for this session."""
-        return bool(self._running.get(session_id_of(utterance.session)))
+        return bool(self._at_work.get(session_id_of(utterance.session)))
 
     async def handle(self, dispatch: LiveDispatch) -> None:
         """A Run of the agent, and then what it said; or the end of those that are on."""
         name = str(dispatch.message.skill_id)
         if dispatch.message.type == f"{name}:{STOPPED}":
-            for run_id in self._running.get(dispatch.facts.session_id, []):
-                await self._keeper.cancel(run_id, principal=self._principal)
+            for work in self._at_work.get(dispatch.facts.session_id, []):
+                work.is_stopped = True
+                await self._stop(work)
             return
         try:
             reply = await self._reply(dispatch, name)
@@ -82,24 +83,33 @@ class Agents:
         if is_default(dispatch.session):
             one_at_a_time = self._device
         async with one_at_a_time:
-            ticket = await self._accepted(dispatch, name)
-            dispatch.began(ticket.run.id)
-            with self._at_work(dispatch.facts.session_id, ticket.run.id):
+            with self._working(dispatch.facts.session_id) as work:
+                ticket = await self._accepted(dispatch, name)
+                work.run_id = ticket.run.id
+                dispatch.began(ticket.run.id)
+                if work.is_stopped:
+                    await self._stop(work)
                 try:
                     return await self._keeper.reply_to(ticket)
                 except asyncio.CancelledError:
-                    await self._keeper.cancel(ticket.run.id, principal=self._principal)
+                    await self._stop(work)
                     raise
 
+    async def _stop(self, work: "_Work") -> None:
+        """One that is only just being taken in is stopped as soon as it is."""
+        if work.run_id is not None:
+            await self._keeper.cancel(work.run_id, principal=self._principal)
+
     @contextmanager
-    def _at_work(self, session_id: str, run_id: str) -> Iterator[None]:
-        self._running.setdefault(session_id, []).append(run_id)
+    def _working(self, session_id: str) -> Iterator["_Work"]:
+        work = _Work()
+        self._at_work.setdefault(session_id, []).append(work)
         try:
-            yield
+            yield work
         finally:
-            self._running[session_id].remove(run_id)
-            if not self._running[session_id]:
-                del self._running[session_id]
+            self._at_work[session_id].remove(work)
+            if not self._at_work[session_id]:
+                del self._at_work[session_id]
 
     async def _accepted(self, dispatch: LiveDispatch, name: str) -> Ticket:
         carried = None if is_default(dispatch.session) else _carried(dispatch.session.get(CONVERSATION), name)
@@ -124,6 +134,14 @@ class Agents:
             metadata=facts.metadata,
             before=facts.decided,
         )
+
+
+class _Work:
+    """What an agent does for a session, from before its Run has an id."""
+
+    def __init__(self) -> None:
+        self.run_id: str | None = None
+        self.is_stopped = False
 
 
 def _carried(conversation: Any, name: str) -> dict[str, Any] | None:
