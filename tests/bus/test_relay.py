@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.bus.wire import WITHIN, a_socket, eventually, heard, heard_until
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
+from turnkeeper.telemetry.counting import Counts
 
 ODD_FRAMES = (
     '{"type":"a","context":{"session":null}}',
@@ -235,6 +237,20 @@ async def test_what_happened_is_counted(relay: Relay) -> None:
         assert (relay.counts.open, relay.counts.connections) == (2, 2)
         assert (relay.counts.frames_in, relay.counts.frames_out) == (1, 2)
     await eventually(lambda: relay.counts.open == 0)
+
+
+async def test_what_was_counted_is_there_for_prometheus(relay: Relay) -> None:
+    telemetry = Counts()
+    telemetry.bus(lambda: asdict(relay.counts))
+    async with a_socket(relay.url) as somebody:
+        await somebody.send("hello")
+        await heard(somebody)
+
+        told = telemetry.exposition().decode()
+
+    assert "turnkeeper_bus_open 1.0" in told
+    assert 'turnkeeper_bus_total{what="frames_in"} 1.0' in told
+    assert 'turnkeeper_bus_total{what="sent_away"} 0.0' in told
 
 
 async def test_only_so_many_are_let_in() -> None:

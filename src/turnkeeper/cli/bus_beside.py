@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from turnkeeper.errors import TurnkeeperError
@@ -70,6 +71,7 @@ class BusBeside:
             )
             return None
         stack.push_async_callback(relay.close)
+        self._keeper.telemetry.bus(lambda: asdict(relay.counts))
         return relay
 
     def _admits(self, token: str) -> bool:

@@ -1,6 +1,6 @@
 """What is counted and timed for those who watch from outside. Names and numbers only, never what was said."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -38,6 +38,9 @@ class Telemetry(Protocol):
     def frames_dropped(self, count: int) -> None: ...
 
     def checkpoint_written(self, seconds: float) -> None: ...
+
+    def bus(self, counts: Callable[[], Mapping[str, int]]) -> None:
+        """What the bus of this process has counted; asked whenever somebody looks."""
 
     def rejected_envelope_rate(self, tenant: str, reason: str) -> float: ...
 

@@ -1,7 +1,7 @@
 """Counters of this process, for `GET /metrics` and for the rates that are made of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ class Counts:
         self.warnings: Counter[tuple[str, str]] = Counter()
         self.dropped = 0
         self.checkpoints = Times()
+        self._bus: Callable[[], Mapping[str, int]] | None = None
 
     def accepting(self, what: Accepting) -> None:
         with self._lock:
@@ -83,6 +84,9 @@ class Counts:
     def checkpoint_written(self, seconds: float) -> None:
         with self._lock:
             self.checkpoints.add(seconds * 1000)
+
+    def bus(self, counts: Callable[[], Mapping[str, int]]) -> None:
+        self._bus = counts
 
     def span(
         self, name: str, trace_id: TraceId, caller: TraceContext | None, facts: Mapping[str, str]
@@ -163,6 +167,11 @@ class Counts:
             written = HistogramMetricFamily(f"{PREFIX}_checkpoint_write_duration_ms", "Writing a checkpoint.")
             written.add_metric([], buckets=self.checkpoints.cumulative(), sum_value=self.checkpoints.total)
             yield written
+        if self._bus is not None:
+            counted = dict(self._bus())
+            yield GaugeMetricFamily(f"{PREFIX}_bus_open", "Connections to the bus now.", value=counted.pop("open"))
+            happened = {(what,): count for what, count in counted.items()}
+            yield _counter(CounterMetricFamily, "bus", "What happened on the bus.", ["what"], happened)
 
     def _acceptance(self, family: "type[Metric]") -> "Metric":
         told = family(  # type: ignore[call-arg]
