@@ -13,7 +13,7 @@ from tests.unit.bus.carriers import JSON, SESSIONS
 from turnkeeper.bus import carrier, recency
 from turnkeeper.bus.legacy import copies, topics
 from turnkeeper.bus.legacy.adapter import LegacyWire
-from turnkeeper.bus.legacy.sessions import ENTRY, KEPT, STATE
+from turnkeeper.bus.legacy.sessions import ENTRY, KEPT, STATE, WHOLE
 from turnkeeper.bus.message import Message, decoded
 from turnkeeper.bus.rules import STAGES
 
@@ -321,6 +321,28 @@ def test_old_fields_follow_from_the_new_ones_and_strange_frames_are_let_be() -> 
     assert "intent_context" not in once
     assert other == frame
     assert told(once) == once
+
+
+def test_what_somebody_takes_out_who_loses_nothing_stays_out() -> None:
+    waiting = {"skill_id": "lamp.skill", "expires_at": NOW + 60}
+    handlers = [{"skill_id": "lamp.skill", "activated_at": 7}]
+    sent = told(
+        {
+            **OLD,
+            "response_mode": waiting,
+            "active_handlers": handlers,
+            "converse_handlers": handlers,
+            "intent_context": {"room": {"value": "attic"}},
+            "x_vendor": 7,
+        }
+    )
+
+    gone = ("response_mode", "active_handlers", "intent_context", "x_vendor")
+    session = heard({name: value for name, value in sent.items() if name not in gone})
+
+    assert not set(gone) & set(session)
+    assert session["converse_handlers"] == handlers
+    assert WHOLE not in heard(sent)
 
 
 @pytest.mark.parametrize(

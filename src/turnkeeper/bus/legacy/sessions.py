@@ -3,7 +3,8 @@
 Such a client sends back a part of what it was sent, and drops the rest. With the older ones one place survives: the
 notes beside the frames of the old context. With the newer ones the fields of the specifications do, but no others. So
 what one would lose goes into those notes, and what the other would lose into an entry of the context of intents; from
-there it is taken back. A session that carries none of the old fields is left alone.
+there it is taken back. Whoever loses nothing sends back a mark as well; then what is missing is meant to be missing.
+A session that carries none of the old fields is left alone.
 """
 
 import copy
@@ -22,6 +23,9 @@ KEPT = "turnkeeper.kept"
 
 ENTRY = "turnkeeper:kept"
 """What the newer kind would lose, as one text in the context of intents. Nobody who matches gets to see it."""
+
+WHOLE = "turnkeeper_whole"
+"""The mark: an unknown field that only those return who return everything."""
 
 RETURNED = frozenset(
     {
@@ -45,10 +49,13 @@ def understood(session: dict[str, Any], clock: Callable[[], float]) -> dict[str,
     result = {name: copy.deepcopy(value) for name, value in session.items() if value is not None}
     _locate(result)
     unknown = _taken_out(result)
+    is_whole = result.pop(WHOLE, None) is True
     if carrier.is_default(result):
         # Whoever serves the default session knows it better than a client that was told of it some time ago.
         if result.get("site_id") == "unknown":
             del result["site_id"]
+        return result
+    if is_whole:
         return result
     kept = _kept(result)
     if _is_shortened(result.get("lang"), kept.get("lang")):
@@ -63,7 +70,7 @@ def understood(session: dict[str, Any], clock: Callable[[], float]) -> dict[str,
 
 def told(session: Mapping[str, Any]) -> dict[str, Any]:
     """The session with its old fields as they follow from the new ones; nothing in it is null."""
-    result = {name: copy.deepcopy(value) for name, value in session.items() if value is not None}
+    result = {name: copy.deepcopy(value) for name, value in session.items() if value is not None and name != WHOLE}
     if not is_old(result):
         return result
     handlers = carrier.fields_of({"active_handlers": result.get("active_handlers", [])}).get("active_handlers", [])
@@ -75,7 +82,7 @@ def told(session: Mapping[str, Any]) -> dict[str, Any]:
     if unknown and not carrier.is_default(result):
         entry = {"value": json.dumps(unknown, ensure_ascii=False, sort_keys=True)}
         result["intent_context"] = {**_entries(result), ENTRY: entry}
-    return result
+    return result if carrier.is_default(result) else {**result, WHOLE: True}
 
 
 def is_old(session: Mapping[str, Any]) -> bool:
