@@ -147,24 +147,27 @@ async def test_who_does_not_read_is_sent_away_and_the_others_miss_nothing() -> N
 
 
 async def test_many_small_frames_that_nobody_reads_are_too_many_as_well() -> None:
-    async with (
-        Relay(port=0, queue_frames=500) as relay,
-        deaf_socket(relay),
-        a_socket(relay.url) as sender,
-    ):
-        # Enough to fill the buffers of the kernel first.
-        while not relay.counts.sent_away:
-            await sender.send("x" * 2_000)
+    async with Relay(port=0, queue_frames=50) as relay, deaf_socket(relay), a_socket(relay.url) as sender:
+        # More than the kernel holds, and less than may wait in bytes.
+        for _ in range(800):
+            await sender.send("x" * 20_000)
+            await heard(sender)
 
         assert relay.counts.sent_away == 1
 
 
 async def test_who_says_more_than_it_reads_is_heard_again_when_it_has_caught_up() -> None:
-    frames = [f"{number:04}" + "x" * 20_000 for number in range(400)]
-    async with Relay(port=0, queue_bytes=1_000_000) as relay, a_socket(relay.url) as sender:
+    frames = [f"{number:04}" + "x" * 50_000 for number in range(400)]
+    async with (
+        Relay(port=0, queue_bytes=4_000_000) as relay,
+        a_socket(relay.url, max_queue=1) as sender,
+        a_socket(relay.url) as other,
+    ):
         saying = asyncio.create_task(say_all(sender, frames))
+        await eventually(lambda: any(listener.is_held for listener in relay._listeners))
 
         assert await heard_until(sender, frames[-1]) == frames
+        assert await heard_until(other, frames[-1]) == frames
         await saying
         assert relay.counts.sent_away == 0
 

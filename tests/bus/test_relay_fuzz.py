@@ -70,6 +70,15 @@ async def test_those_who_vanish_in_the_middle_of_a_frame_leave_nothing_behind(re
         assert len(relay._listeners) == 1
 
 
+async def test_who_was_sent_away_is_not_heard_any_more(relay: Relay) -> None:
+    async with a_socket(relay.url) as other:
+        await knock(relay, HANDSHAKE + client_frame(b"binary", head=0x82) + client_frame(SOUND.encode()))
+        await eventually(lambda: relay.counts.open == 1)
+        await other.send('{"type":"after"}')
+
+        assert await heard(other) == '{"type":"after"}'
+
+
 async def test_who_speaks_before_it_was_let_in_is_not_heard(relay: Relay) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
     writer.write(HANDSHAKE + client_frame(SOUND.encode()))

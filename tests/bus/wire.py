@@ -18,7 +18,7 @@ WITHIN = 20.0
 @asynccontextmanager
 async def a_socket(url: str, **more: Any) -> AsyncIterator[ClientConnection]:
     """A connection that is greeted already."""
-    async with connect(url, proxy=None, max_size=None, max_queue=None, **more) as socket:
+    async with connect(url, **{"proxy": None, "max_size": None, "max_queue": None, **more}) as socket:
         await heard(socket)
         yield socket
 

@@ -107,11 +107,8 @@ class Relay:
         self._server.close(close_connections=False)
         for arriving in tuple(self.arriving):
             arriving.transport.abort()
-        for listener in tuple(self._listeners):
-            if listener.paused:
-                listener.send_away(GOING_AWAY, CLOSING)
         if leaving := [asyncio.create_task(each.close(GOING_AWAY, CLOSING)) for each in self._listeners]:
-            await asyncio.wait(leaving, timeout=2 * self.farewell_seconds)
+            await asyncio.wait(leaving, timeout=self.farewell_seconds)
         for listener in tuple(self._listeners):
             listener.transport.abort()
         await self._server.wait_closed()
@@ -220,7 +217,7 @@ class _Listener(ServerConnection):
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._parts: list[bytes] = []
-        self._is_held = False
+        self.is_held = False
         self._is_sent_away = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -263,7 +260,7 @@ class _Listener(ServerConnection):
         self._relay.hear(frame)
         if 2 * self._waiting_bytes > self._relay.queue_bytes or 2 * len(self._waiting) > self._relay.queue_frames:
             # It says more than it reads: it is heard again when it has caught up.
-            self._is_held = True
+            self.is_held = True
             self.transport.pause_reading()
 
     # --- what it hears
@@ -288,8 +285,8 @@ class _Listener(ServerConnection):
             written = self._waiting.popleft()
             self._waiting_bytes -= len(written)
             self.transport.write(written)
-        if self._is_held and not self._waiting:
-            self._is_held = False
+        if self.is_held and not self._waiting:
+            self.is_held = False
             self.transport.resume_reading()
 
     def send_away(self, code: int, reason: str) -> None:
