@@ -118,6 +118,7 @@ class Settings:
     bus_queue_frames: int = 50_000
     bus_connections: int = 1_000
     bus_agents: str | None = None
+    bus_grants: str | None = None
     bus_pipeline: str | None = None
     bus_languages: str = "en-US"
     bus_match_seconds: float = 10.0

@@ -39,12 +39,12 @@ from turnkeeper.bus.working import Session, Working, named, of_device
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.ids import UserId
-from turnkeeper.model.principal import LOCAL, Principal
+from turnkeeper.model.principal import LOCAL, Principal, Role
 
 log = logging.getLogger(__name__)
 
-BUS = replace(LOCAL, user=UserId("bus"), is_operator=False)
-"""Who speaks through a bus, as the ledger knows it: a bus tells nobody apart."""
+BUS = Principal(tenant=LOCAL.tenant, user=UserId("bus"), role=Role.MEMBER)
+"""Who speaks through a bus, as the ledger knows it: a bus tells nobody apart, so nobody there is more than a member."""
 MARGIN_SECONDS, FOR_EVER_SECONDS = 10.0, 10 * 365 * 86_400.0
 MOST_ECHOES = 1024
 

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from turnkeeper.bus.guard import guarded
 from turnkeeper.bus.legacy.adapter import LegacyWire
-from turnkeeper.bus.orchestrator import Orchestrator
+from turnkeeper.bus.orchestrator import BUS, Orchestrator
 from turnkeeper.bus.relay import Relay
 from turnkeeper.bus.rules import STAGES, BusRules
 from turnkeeper.bus.wire import PlainWire
@@ -44,7 +45,8 @@ def orchestrator_of(keeper: Turnkeeper) -> Orchestrator:
     )
     agents = _listed(settings.bus_agents) or (settings.default_agent,)
     wire = LegacyWire() if settings.bus_legacy == "on" else PlainWire()
-    return Orchestrator(keeper, agents=agents, rules=rules, wire=wire)
+    principal = replace(BUS, grants=frozenset(_listed(settings.bus_grants)))
+    return Orchestrator(keeper, agents=agents, rules=rules, wire=wire, principal=principal)
 
 
 @asynccontextmanager
