@@ -275,7 +275,7 @@ async def test_there_is_an_end_to_what_is_kept(monkeypatch: pytest.MonkeyPatch) 
         tell(intents, "intent.register.template", **{**SOUND, "intent_name": name}, samples=["go"])
     for sample in ("x" * 9, "y" * 8, "z" * 8):
         tell(intents, "intent.register.template", **{**SOUND, "intent_name": "a"}, samples=[sample])
-    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "b"}, samples=["no"] * 501)
+    tell(intents, "intent.register.template", **{**SOUND, "intent_name": "b"}, samples=["no"] * 2_001)
 
     assert [each.intent_name for each in intents.intents()] == ["a", "b"]
     said = [await recognised(intents, text) for text in ("go", "x" * 9, "y" * 8, "z" * 8, "no")]

@@ -26,7 +26,7 @@ ENABLE, DISABLE = "ovos.intent.enable", "ovos.intent.disable"
 SKILL_DEREGISTER = "ovos.skill.deregister"
 
 MOST_INTENTS = 5_000
-MOST_SAMPLES = 500
+MOST_SAMPLES = 2_000
 MOST_CHARACTERS = 4_000_000
 """In all samples of all intents together."""
 MOST_LANGUAGES = 50
