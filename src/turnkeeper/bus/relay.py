@@ -93,6 +93,9 @@ class Relay:
             compression=None,
             max_size=self._frame_bytes,
             close_timeout=self.farewell_seconds,
+            # A client whose handler blocks it for a while is slow, not gone.
+            ping_interval=30,
+            ping_timeout=120,
             logger=_quiet(),
         )
         self.port = self._server.sockets[0].getsockname()[1]
