@@ -117,14 +117,17 @@ async def test_ovos_57_unless_it_is_kept(tmp_path: Path) -> None:
     async with a_house(settings) as house:
         await house.say("my name is Ada", {"site_id": "hall", "x_vendor": [1]})
         await house.say("ask me")
-        await house.tell(topics.SYNC, {"session": {"lang": "de-DE"}})
     async with a_house(settings) as house:
-        answered = await house.say("Ada", lang="en-US")
-        heard = await house.say("who am I", lang="en-US")
+        answered = await house.say("Ada")
+        heard = await house.say("who am I")
+        await house.tell(topics.SYNC, {"session": {"site_id": "attic"}})
+    async with a_house(settings) as house:
+        after_a_sync = await house.say("say hello")
 
     assert answered.dispatch.type == "ask.skill:response"
-    assert (heard.session["site_id"], heard.session["x_vendor"], heard.session["lang"]) == ("hall", [1], "de-DE")
+    assert (heard.session["site_id"], heard.session["x_vendor"]) == ("hall", [1])
     assert heard.spoken == ["2/2: my name is Ada | who am I"]
+    assert after_a_sync.session["site_id"] == "attic"
 
 
 async def test_ovos_58_71_a_device_may_send_no_session_and_goes_on_where_it_was(house: House) -> None:

@@ -206,6 +206,8 @@ class Orchestrator:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._claims.owns_default:
+            await self._device.keep()
 
     def _opened(self) -> None:
         self._echoes.clear()
@@ -384,7 +386,10 @@ class _Device:
         self._keeper.device.write(fields, self._principal)
 
     async def keep(self) -> None:
-        await self._keeper.device.keep(self._principal)
+        try:
+            await self._keeper.device.keep(self._principal)
+        except TurnkeeperError as error:
+            log.warning("device not kept", extra={"code": error.code})
 
     def owned(self, who: str | None, *, is_me: bool) -> None:
         """From now on. What another one owns is not remembered here; while nobody does, nothing is lost."""
