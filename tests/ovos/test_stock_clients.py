@@ -49,11 +49,17 @@ class Client:
 
 @asynccontextmanager
 async def a_client(kind: str, programs: Path, house: House, session_id: str, home: Path) -> AsyncIterator[Client]:
-    process = await _started(
-        [programs / "python", HERE / f"{kind}_client.py", str(_port(house)), session_id], house, home
-    )
-    try:
+    async with running([programs / "python", HERE / f"{kind}_client.py", session_id], house, home) as process:
         yield Client(process)
+
+
+@asynccontextmanager
+async def running(command: Sequence[str | Path], house: House, home: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A program that is told the port of the bus first."""
+    python, script, *more = command
+    process = await _started([python, script, str(_port(house)), *more], house, home)
+    try:
+        yield process
     finally:
         if process.returncode is None:
             process.kill()
@@ -121,6 +127,22 @@ async def test_two_stock_clients_share_a_bus_and_not_a_session(
 
     assert elsewhere["spoken"] == ["1/1: Grace"]
     assert answered["spoken"] == ["hello Ada"]
+
+
+@pytest.mark.parametrize(("kind", "speak"), [("stable", "speak"), ("pre", "ovos.utterance.speak")])
+async def test_a_skill_on_a_stock_client_handles_what_it_has_registered(
+    kind: str, speak: str, old_house: House, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    programs: Path = request.getfixturevalue(kind)
+    session = {"session_id": "s", "x_vendor": 7}
+    async with running([programs / "python", HERE / "skill.py", speak], old_house, tmp_path):
+        await old_house.hears("ovos.intent.register.template")
+        await old_house.settled()
+        heard = await old_house.say("dim the lamp", session)
+
+    assert {each.data["utterance"] for each in heard.frames if each.type in (speak, topics.SPEAK)} == {"lamp is darker"}
+    assert heard.one(topics.COMPLETE).data == {"skill_id": "lamp.skill", "intent_name": "dim"}
+    assert heard.session["x_vendor"] == 7
 
 
 @pytest.mark.parametrize("kind", ["stable", "pre"])
