@@ -201,13 +201,13 @@ class Orchestrator:
         """Take no utterance from now on, so that others do; rounds that are on go on."""
         self._is_leaving = True
         self._claims.closed()
+        self._spawn(self._device.leave())
 
     async def _let_go(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._claims.owns_default:
-            await self._device.keep()
+        await self._device.leave()
 
     def _opened(self) -> None:
         self._echoes.clear()
@@ -378,6 +378,7 @@ class _Device:
     def __init__(self, keeper: Turnkeeper, principal: Principal) -> None:
         self._keeper, self._principal = keeper, principal
         self._loading: asyncio.Task[None] | None = None
+        self._is_mine = False
 
     def read(self) -> Session:
         return self._keeper.device.read(self._principal)
@@ -386,6 +387,9 @@ class _Device:
         self._keeper.device.write(fields, self._principal)
 
     async def keep(self) -> None:
+        """Only the owner's is kept; another one may be at work on it by now."""
+        if not self._is_mine:
+            return
         try:
             await self._keeper.device.keep(self._principal)
         except TurnkeeperError as error:
@@ -393,10 +397,17 @@ class _Device:
 
     def owned(self, who: str | None, *, is_me: bool) -> None:
         """From now on. What another one owns is not remembered here; while nobody does, nothing is lost."""
+        if who is not None:
+            self._is_mine = is_me
         if is_me:
             self._loading = asyncio.get_running_loop().create_task(self._load())
         elif who is not None:
             self.write({})
+
+    async def leave(self) -> None:
+        """For the last time."""
+        await self.keep()
+        self._is_mine = False
 
     async def ready(self) -> None:
         if self._loading is not None:
