@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.bus.house import House, a_house, a_settings
 from tests.bus.wire import WITHIN, eventually
 from turnkeeper.bus import topics
@@ -74,6 +76,7 @@ async def test_what_is_said_in_the_house_goes_through_its_hooks_and_is_heard(hou
         words = await ear.hear(b"s~ay hel~lo/say yellow")
         await house.hears(OUTPUT_ENDED)
         await house.tell(topics.transformers_of("dialog"), {})
+        await house.hears("ovos.transformer.dialog.list.response")
 
     assert words == ["say hello", "say yellow"]
     assert voice.played == ["EN-US:HELLO, PLEASE"]
@@ -86,9 +89,13 @@ async def test_what_is_said_in_the_house_goes_through_its_hooks_and_is_heard(hou
     assert started.context["dialog_transformer_ids"] == ["polite"]
     assert started.context["tts_transformer_ids"] == ["louder"]
     assert started.utterance_id == heard.of(topics.SPEAK)[0].utterance_id
-    assert {"loaded": ["polite"], "priorities": {"polite": 50}} in [
-        each.data for each in heard.of("ovos.transformer.dialog.list.response")
-    ]
+    (listed,) = heard.of("ovos.transformer.dialog.list.response")
+    assert listed.data == {"loaded": ["polite"], "priorities": {"polite": 50}}
+
+
+async def test_a_transformer_of_sound_is_refused_where_nothing_sounds(house: House) -> None:
+    with pytest.raises(ValueError, match=r"voice\.Output"):
+        house.orchestrator.add_transformer(Changing(id="t", hook=Hook.DIALOG, change=lambda text: text))
 
 
 async def test_a_question_opens_the_microphone_once_it_was_heard(house: House) -> None:

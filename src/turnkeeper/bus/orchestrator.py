@@ -47,6 +47,8 @@ BUS = Principal(tenant=LOCAL.tenant, user=UserId("bus"), role=Role.MEMBER)
 """Who speaks through a bus, as the ledger knows it: a bus tells nobody apart, so nobody there is more than a member."""
 MARGIN_SECONDS, FOR_EVER_SECONDS = 10.0, 10 * 365 * 86_400.0
 MOST_ECHOES = 1024
+HOOKS = (Hook.UTTERANCE, Hook.METADATA, Hook.INTENT)
+"""Where transformers stand in a round; the others stand where there is sound."""
 
 
 class Orchestrator:
@@ -114,7 +116,11 @@ class Orchestrator:
         self._pipeline.add(plugin)
 
     def add_transformer(self, transformer: Transformer) -> None:
-        """Raises ValueError."""
+        """Raises ValueError, also for one that belongs where there is sound; see `voice`."""
+        if transformer.hook not in HOOKS:
+            raise ValueError(
+                f"nothing passes the hook {transformer.hook} here; give it to a voice.Input or voice.Output"
+            )
         self._chains.add(transformer)
 
     def handler(self, skill_id: str, intent_name: str | None = None) -> Callable[[Handler], Handler]:
@@ -304,7 +310,7 @@ class Orchestrator:
         if message.type == topics.CONVERSE_LIST:
             known = self._device.read() if carrier.is_default(session) else session
             return {"converse_handlers": recency.conversing(self._converse.pruned(known, self._now()))}
-        for hook in Hook:
+        for hook in HOOKS:
             if message.type == topics.transformers_of(hook):
                 return self._chains.listing(hook)
         for plugin in self._pipeline.plugins():
