@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
@@ -128,6 +128,7 @@ MOVES = st.lists(st.one_of(SAID, st.sampled_from(["over", "back"])), min_size=2,
     max_examples=rounds(12, 300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(moves=MOVES)
+@example(moves=["I want to book a table", "over", "for four", "back", "on friday", "over"])
 async def test_whoever_keeps_a_session_each_turn_finds_what_it_would_have_found(
     keeper: Turnkeeper, moves: list[str]
 ) -> None:
@@ -144,7 +145,7 @@ async def test_whoever_keeps_a_session_each_turn_finds_what_it_would_have_found(
         elif move == "back" and other.is_ours:
             await other.taken_back()
         elif move not in ("over", "back"):
-            asked = {"pack": "desk", "params": {"colour": move}}
+            asked = {"pack": "desk", "params": {f"of_{len(move)}": move}}
             first, second = await one.say(move, **asked), await other.say(move, **asked)
             assert (first and first.text, first and first.turn) == (second and second.text, second and second.turn)
 
@@ -266,3 +267,29 @@ async def test_what_a_graph_remembers_moves_with_the_session_and_that_of_others_
     assert client.carried is not None
     with pytest.raises(AgentMemoryLost):
         await keeper.adopt_session(client.session_id, client.carried, agent="graph", principal=BEN)
+
+
+@pytest.mark.parametrize("last", ["two", "/reset"])
+async def test_an_adopted_session_can_be_forked_read_and_continued_like_every_other(
+    keeper: Turnkeeper, last: str
+) -> None:
+    witness = Witness()
+    keeper.agent("witness")(witness)
+    client = Client(keeper)
+    await client.say("one")
+    await client.say(last)
+    await client.handed_over()
+    session = await keeper.session(client.session_id)
+
+    then = await keeper.state_at(session.id, session.turns)
+    fork = await keeper.fork_session(session.id)
+    for _ in range(2):
+        await keeper.chat("in the fork", session_id=fork.id)
+    seen_in_the_fork = witness.seen[-1]
+    await keeper.close_session(session.id)
+    continued = await keeper.create_session(from_session_id=session.id)
+    await keeper.chat("in what follows", session_id=continued.id)
+
+    had = 4 if last == "two" else 0
+    assert (then.last_seq, len(then.messages)) == (session.last_seq, had)
+    assert (len(seen_in_the_fork["history"]), len(witness.seen[-1]["history"])) == (had + 2, had)

@@ -9,7 +9,9 @@ import pytest
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.errors import RunEnded
 from turnkeeper.model.ids import TenantId, UserId
+from turnkeeper.model.principal import LOCAL
 
+BEN = Principal(tenant=LOCAL.tenant, user=UserId("ben"))
 EVE = Principal(tenant=TenantId("globex"), user=UserId("eve"))
 
 
@@ -116,7 +118,7 @@ async def test_a_reset_stands_when_the_rest_of_its_turn_fails(keeper: Turnkeeper
 async def test_every_user_has_a_device_of_their_own(keeper: Turnkeeper) -> None:
     await count(counting(keeper))
 
-    assert await count(keeper, EVE) == "1"
+    assert [await count(keeper, who) for who in (EVE, BEN)] == ["1", "1"]
     assert await count(keeper) == "2"
 
 

@@ -83,6 +83,7 @@ class Converting:
             preferences=session.preferences,
             dialogue=session.dialogue,
             agent_head=session.agent_head,
+            after_seq=carried.last_seq,
         )
         return session, turn
 

@@ -28,7 +28,7 @@ class Turn:
     stands; None leaves each as it is. `intent` is what the caller is told of it. `account` is what the run spent and
     what it was bound to. Turn 0 is what a session took over from the one that it continues, a fork begins with the turn
     that it was taken off after, and what a client has kept until now with its last one; no run of ours made them.
-    `deliveries` go out once it is kept.
+    One that has no messages stands after number `after_seq`. `deliveries` go out once it is kept.
     """
 
     number: int
@@ -47,6 +47,7 @@ class Turn:
     deliveries: tuple[Delivery, ...] = ()
     agent_head: Mapping[str, Any] | None = None
     account: Mapping[str, Any] | None = None
+    after_seq: int = 0
 
     def __post_init__(self) -> None:
         if not self.messages and self.run_id:
@@ -119,11 +120,11 @@ class Turn:
 
     @property
     def first_seq(self) -> int:
-        return self.messages[0].seq if self.messages else 1
+        return self.messages[0].seq if self.messages else self.after_seq + 1
 
     @property
     def last_seq(self) -> int:
-        return self.messages[-1].seq if self.messages else 0
+        return self.messages[-1].seq if self.messages else self.after_seq
 
 
 def _beyond(event: Event) -> Mapping[str, Any] | None:
