@@ -74,6 +74,7 @@ class Witness:
         if "fail" in turn.text:
             raise RuntimeError
         turn.state["count"] = turn.state.get("count", 0) + 1
+        turn.notes.ran("solver", f"solver-{turn.number}")
         turn.remember(a_note(turn.text))
         turn.move_head({"at": turn.number})
         return f"heard {turn.text}"
