@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from turnkeeper.bus.carrier import is_default
+from turnkeeper.bus.carrier import DEFAULT, is_default
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.topics import CLAIM, HELLO, OWN_DEFAULT
 
@@ -211,4 +211,6 @@ class Claims:
             self._timer = None
 
     def _say(self, topic: str, data: dict[str, Any]) -> None:
-        self._send(Message(type=topic, data=data, context={"source": self._me}))
+        # It belongs to no session; old clients complain of a message without one.
+        context = {"source": self._me, "session": {"session_id": DEFAULT}}
+        self._send(Message(type=topic, data=data, context=context))
