@@ -92,6 +92,7 @@ async def test_ovos_15_16_a_client_that_starts_again_goes_on_where_it_was(relay:
         for _ in range(3):
             async with BusClient(relay.url, session_id="kitchen", keep=keep) as client:
                 await client.say("count")
+                assert keep.load("kitchen") == client.session
 
     assert [each.get("x_count") for each in assistant.asks] == [None, 1, 2]
 
@@ -342,9 +343,12 @@ def test_a_save_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
 
     with pytest.raises(TypeError):
         keep.save("kitchen", {"x": object()})
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        FileKeep(tmp_path / "folder").save("kitchen", {})
 
     assert json.loads((tmp_path / "session.json").read_text())["lang"] == "nl-NL"
-    assert len(list(tmp_path.iterdir())) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "session.json"]
 
 
 # --- how they are spoken of

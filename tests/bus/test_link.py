@@ -99,7 +99,7 @@ async def test_what_was_sent_last_goes_out_before_a_link_closes(relay: Relay) ->
     async with Participant(relay.url) as other:
         async with Participant(relay.url) as one:
             for number in range(100):
-                one.link.send(Message(type="last", data={"n": number, "text": "x" * 10_000}))
+                one.link.send(Message(type="last", data={"n": number, "text": "x" * 100_000}))
 
         assert len(await other.hears("last", 100)) == 100
 
