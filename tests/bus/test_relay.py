@@ -12,7 +12,9 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from tests.bus.house import House
 from tests.bus.wire import WITHIN, a_socket, eventually, heard, heard_until
+from turnkeeper.bus import topics
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
 from turnkeeper.telemetry.counting import Counts
@@ -69,6 +71,23 @@ async def test_ovos_02_a_frame_that_comes_twice_is_relayed_twice_and_changes_not
             await sender.send(frame)
 
         assert [await heard(other) for _ in range(3)] == [odd, odd, next_one]
+
+
+async def test_ovos_02_a_frame_that_comes_twice_or_late_changes_nothing_in_the_next_round(house: House) -> None:
+    session = {"session_id": "n1", "site_id": "kitchen"}
+    first = await house.say("say hello", session)
+    odd = first.one(topics.SPEAK).carrying({"session_id": "n1", "site_id": "elsewhere", "lang": "xx", "x_odd": 1})
+    for _ in range(2):
+        await house.tell(odd.type, odd.data, odd.context)
+
+    second = await house.say("say hello", session)
+
+    assert second.topics == first.topics
+    assert [untimed(each.session) for each in second.frames] == [untimed(each.session) for each in first.frames]
+
+
+def untimed(session: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in session.items() if not name.endswith("_handlers")}
 
 
 async def test_a_new_connection_is_greeted_before_it_hears_anything(relay: Relay) -> None:
