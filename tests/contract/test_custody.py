@@ -1,18 +1,20 @@
 """What a database holds of sessions that it does not keep."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.contract.backends import Backend
 from tests.contract.builders import NODE, OTHER_NODE, TENANT, a_session, audit_of, clock, end_as, held
-from turnkeeper.errors import CarriedStale, SealKeyNotFound
-from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.errors import CarriedStale, LeaseLost, SealKeyNotFound
+from turnkeeper.model.ids import Fence, SessionId, TenantId, UserId
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.seal import SealKey
 from turnkeeper.model.session import Custody
-from turnkeeper.ports.custody import RevisionMark
+from turnkeeper.ports.custody import DeviceFields, RevisionMark
 from turnkeeper.ports.store import Store
 
 ADA, EVE, DEFAULT = UserId("ada"), UserId("eve"), SessionId("default")
@@ -22,9 +24,27 @@ def a_key(name: str, tenant: TenantId = TENANT) -> SealKey:
     return SealKey(tenant=tenant, id=name, key=bytes(31) + name[-1].encode(), created_at=clock.now())
 
 
+def kept_for_ada(fields: Mapping[str, Any]) -> DeviceFields:
+    return DeviceFields(user=ADA, session_id=DEFAULT, fields=fields)
+
+
+async def test_what_a_turn_leaves_with_a_device_is_kept_with_its_end_or_not_at_all(store: Store) -> None:
+    session = a_session(custody=Custody.DEVICE)
+    run, lease = await held(store, "Hello", session)
+    lost = replace(lease, fence=Fence(lease.fence + 1))
+
+    with pytest.raises(LeaseLost):
+        await store.runs.end(lost, end_as(run, RunStatus.COMPLETED, device=kept_for_ada({"of": "nobody"})))
+    before = await store.devices.load(TENANT, ADA, DEFAULT)
+    await store.runs.end(lease, end_as(run, RunStatus.COMPLETED, device=kept_for_ada({"of": "Ada"})))
+
+    assert before is None
+    assert await store.devices.load(TENANT, ADA, DEFAULT) == {"of": "Ada"}
+
+
 async def test_a_device_finds_what_was_kept_last_and_no_other_one_does(store: Store) -> None:
-    await store.devices.keep(TENANT, ADA, DEFAULT, {"lang": "en"}, at=clock.now())
-    await store.devices.keep(TENANT, ADA, DEFAULT, {"site_id": "kitchen", "deep": [1, {"a": None}]}, at=clock.now())
+    for fields in ({"lang": "en"}, {"site_id": "kitchen", "deep": [1, {"a": None}]}):
+        await store.devices.keep(TENANT, kept_for_ada(fields), at=clock.now())
 
     kept = await store.devices.load(TENANT, ADA, DEFAULT)
     others = [

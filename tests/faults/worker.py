@@ -354,6 +354,7 @@ async def _scope(keeper: Turnkeeper) -> None:
 async def _custody(keeper: Turnkeeper) -> None:
     """A device, keys that come and go, and a session that changes hands."""
     await keeper.chat("in the kitchen", agent="counter", custody="device")
+    await keeper.device.keep()
     mine = await keeper.chat("mine", agent="counter", custody="client", session_id="mine", freshness="strict")
     session = await keeper.adopt_session("mine", mine.carried or {}, agent="counter")
     await _told(keeper.chat("ours", session_id=session.id))

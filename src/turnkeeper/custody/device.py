@@ -25,7 +25,7 @@ from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.audit import AuditStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Kept, ResetOrder
-from turnkeeper.ports.custody import DeviceStore
+from turnkeeper.ports.custody import DeviceFields, DeviceStore
 from turnkeeper.ports.runs import RunStore
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,8 @@ class DeviceMemory:
     async def keep(self, principal: Principal = LOCAL) -> None:
         """Where it is kept, what is there now is durable when this returns; else nothing happens."""
         if self._store is not None:
-            await self._store.keep(*_owner(principal), DEVICE_SESSION, self.read(principal), at=self._clock.now())
+            kept = DeviceFields(user=principal.user, session_id=DEVICE_SESSION, fields=self.read(principal))
+            await self._store.keep(principal.tenant, kept, at=self._clock.now())
 
     async def load(self, principal: Principal = LOCAL) -> None:
         """Take over what was kept last, by whichever process; nothing where nothing is kept."""
@@ -67,6 +68,12 @@ class DeviceMemory:
         if self._store is not None and _owner(principal) not in self._fields:
             kept = await self._store.load(*_owner(principal), DEVICE_SESSION) or {}
             self._fields.setdefault(_owner(principal), dict(kept))
+
+    def kept(self, fields: Mapping[str, Any], principal: Principal = LOCAL) -> DeviceFields | None:
+        """What must be durable of these fields; None where nothing is kept."""
+        if self._store is None:
+            return None
+        return DeviceFields(user=principal.user, session_id=DEVICE_SESSION, fields=fields)
 
     def forget(self, tenant: TenantId, user: UserId) -> None:
         self._fields.pop((tenant, user), None)
@@ -115,7 +122,8 @@ class DeviceCustodian:
         async with self._keeping:
             whose = self._unmoved(conversation)
             self._last_reset[owner] = run.first_attempt
-            await self._put(whose, self.packing.packed(after)[0])
+            self.device.write(self._with(self.packing.packed(after)[0], whose), whose)
+            await self.device.keep(whose)
         return after
 
     def memory(self, conversation: Conversation) -> UnitMemory:
@@ -140,8 +148,9 @@ class DeviceCustodian:
         warnings = (CARRIED_CUT,) if is_cut else ()
         async with self._keeping:
             whose = self._unmoved(conversation)
-            committed = await self.runs.end(lease, end_of(turn, explanation, warnings))
-            await self._put(whose, carried)
+            kept = self.device.kept(self._with(carried, whose), whose)
+            committed = await self.runs.end(lease, replace(end_of(turn, explanation, warnings), device=kept))
+            self.device.write(self._with(carried, whose), whose)
         return Kept(committed=replace(committed, revision=after.session.revision), warnings=warnings)
 
     def _unmoved(self, conversation: Conversation) -> Principal:
@@ -153,7 +162,6 @@ class DeviceCustodian:
             raise SessionMoved(session.id, expected_revision=session.revision)
         return whose
 
-    async def _put(self, whose: Principal, carried: Mapping[str, Any]) -> None:
-        """Beside what the bus has written into the other fields meanwhile."""
-        self.device.write({**self.device.read(whose), CONVERSATION: carried}, whose)
-        await self.device.keep(whose)
+    def _with(self, carried: Mapping[str, Any], whose: Principal) -> dict[str, Any]:
+        """Beside what the bus has written into the other fields by now."""
+        return {**self.device.read(whose), CONVERSATION: carried}

@@ -11,16 +11,22 @@ from turnkeeper.model.seal import SealKey
 from turnkeeper.model.session import Conversation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceFields:
+    """What a device is to find again, in place of what was kept for it before."""
+
+    user: UserId
+    session_id: SessionId
+    fields: Mapping[str, Any]
+
+
 class DeviceStore(Protocol):
     """The sessions of devices, as far as their owners want them to outlive a process."""
 
     async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> Mapping[str, Any] | None:
         """What was kept last; None when nothing was."""
 
-    async def keep(
-        self, tenant: TenantId, user: UserId, session_id: SessionId, fields: Mapping[str, Any], *, at: datetime
-    ) -> None:
-        """In place of what was kept before."""
+    async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None: ...
 
 
 class SealStore(Protocol):

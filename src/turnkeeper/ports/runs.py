@@ -22,7 +22,7 @@ from turnkeeper.model.run import Run, RunError, RunStatus
 from turnkeeper.model.session import Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
-from turnkeeper.ports.custody import RevisionMark
+from turnkeeper.ports.custody import DeviceFields, RevisionMark
 
 CANCEL = "cancel"
 """The wish to stop a run for nothing else; the others are the ways of double texting."""
@@ -120,7 +120,8 @@ class Claimed:
 class RunEnd:
     """How a run ends without a Turn. `deliveries` carry out what it says all the same.
 
-    `account` is what it spent and what it was bound to. With a `mark` it ends only if nothing newer is remembered.
+    `account` is what it spent and what it was bound to. With a `mark` it ends only if nothing newer is remembered,
+    and with `device` a device finds its session in this state again.
     """
 
     status: RunStatus
@@ -131,6 +132,7 @@ class RunEnd:
     deliveries: tuple[Delivery, ...] = ()
     account: Mapping[str, object] | None = None
     mark: RevisionMark | None = None
+    device: DeviceFields | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

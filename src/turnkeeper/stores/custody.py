@@ -4,8 +4,8 @@ from datetime import datetime
 
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
-from turnkeeper.ports.custody import RevisionMark
-from turnkeeper.stores.rows import Params, Row, micros, moment
+from turnkeeper.ports.custody import DeviceFields, RevisionMark
+from turnkeeper.stores.rows import Params, Row, json_text, micros, moment
 
 
 def seal_params(key: SealKey) -> Params:
@@ -20,6 +20,11 @@ def seal_of(row: Row) -> SealKey:
         created_at=moment(row["created_at"]),
         retired_at=None if row["retired_at"] is None else moment(row["retired_at"]),
     )
+
+
+def device_params(tenant: TenantId, kept: DeviceFields, at: datetime) -> Params:
+    place = session_params(tenant, kept.user, kept.session_id)
+    return place | {"fields": json_text(kept.fields), "now": micros(at)}
 
 
 def session_params(tenant: TenantId, user: UserId, session_id: SessionId) -> Params:

@@ -38,6 +38,7 @@ from turnkeeper.ports.runs import (
 )
 from turnkeeper.stores import rows
 from turnkeeper.stores.approvals import approval_params
+from turnkeeper.stores.custody import device_params
 from turnkeeper.stores.explained import written
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.postgres.accepting import PostgresAccepting
@@ -240,7 +241,7 @@ class PostgresRuns:
             return rows.committed(released[0], revision=session.revision + 1)
 
     async def end(self, lease: Lease, end: RunEnd) -> Committed:
-        if end.deliveries or end.mark is not None:
+        if end.deliveries or end.mark is not None or end.device is not None:
             return await self._database.finish(self._end_with_more(lease, end))
         written = self._database.write("end", sql.end_held_run, _end_params(lease, end))
         released = await self._database.finish(written)
@@ -255,6 +256,8 @@ class PostgresRuns:
                 raise LeaseLost(lease.run_id)
             if end.mark is not None:
                 await remember_revision(tx, lease.tenant, end.mark, end.at)
+            if end.device is not None:
+                await tx.run(sql.keep_device, device_params(lease.tenant, end.device, end.at))
             await _insert_deliveries(tx, end.deliveries)
             return rows.committed(released[0])
 

@@ -8,9 +8,9 @@ from turnkeeper.errors import CarriedStale, SealKeyNotFound
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
-from turnkeeper.ports.custody import RevisionMark
+from turnkeeper.ports.custody import DeviceFields, RevisionMark
 from turnkeeper.stores import custody as rows
-from turnkeeper.stores.rows import from_json, json_text, micros
+from turnkeeper.stores.rows import from_json, micros
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 
@@ -23,10 +23,8 @@ class SqliteDevices:
         found = self._database.read(sql.load_device, rows.session_params(tenant, user, session_id))
         return from_json(found[0]["fields"]) if found else None
 
-    async def keep(
-        self, tenant: TenantId, user: UserId, session_id: SessionId, fields: Mapping[str, Any], *, at: datetime
-    ) -> None:
-        params = rows.session_params(tenant, user, session_id) | {"fields": json_text(fields), "now": micros(at)}
+    async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None:
+        params = rows.device_params(tenant, kept, at)
         await self._database.write("keep_device", lambda tx: tx.execute(sql.keep_device, params))
 
 

@@ -40,6 +40,7 @@ from turnkeeper.ports.runs import (
 )
 from turnkeeper.stores import rows
 from turnkeeper.stores.approvals import approval_params
+from turnkeeper.stores.custody import device_params
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -253,6 +254,8 @@ class SqliteRuns:
         released = self._release(tx, lease)
         if end.mark is not None:
             remember_revision(tx, lease.tenant, end.mark, end.at)
+        if end.device is not None:
+            tx.execute(sql.keep_device, device_params(lease.tenant, end.device, end.at))
         tx.execute(sql.end_run, rows.end_params(lease.tenant, lease.run_id, end))
         tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, end.explanation))
         said = rows.end_said(end) | self._deltas(tx, lease, released)
