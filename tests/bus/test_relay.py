@@ -15,7 +15,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.bus.house import House
 from tests.bus.wire import WITHIN, a_socket, eventually, heard, heard_until
 from turnkeeper.bus import topics
-from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
 from turnkeeper.telemetry.counting import Counts
 
@@ -121,13 +120,6 @@ async def test_a_frame_in_pieces_is_relayed_as_one(relay: Relay) -> None:
         assert await heard(sender) == "one frame é 漢字"
 
 
-async def test_what_the_house_itself_says_everybody_hears(relay: Relay) -> None:
-    async with a_socket(relay.url) as somebody:
-        relay.emit(Message(type="house.news", data={"text": "é"}))
-
-        assert await heard(somebody) == '{"type":"house.news","data":{"text":"é"},"context":{}}'
-
-
 async def test_every_accepted_socket_sends_small_frames_at_once(relay: Relay) -> None:
     async with a_socket(relay.url):
         (listener,) = relay._listeners
@@ -208,7 +200,7 @@ async def test_a_binary_frame_closes_its_own_connection_only(relay: Relay) -> No
         await sender.send(b"\x00\x01")
         assert await closing_of(sender) == (1007, "a message is a text frame")
 
-        relay.emit(Message(type="after"))
+        await other.send('{"type":"after"}')
 
         assert await heard(other) == "before"
         assert json.loads(await heard(other))["type"] == "after"
@@ -219,7 +211,7 @@ async def test_text_that_is_no_unicode_closes_its_own_connection_only(relay: Rel
         await sender.send(b'{"type":"a\xff"}', text=True)
 
         assert await closing_of(sender) == (1007, "a text frame is UTF-8")
-        relay.emit(Message(type="after"))
+        await other.send('{"type":"after"}')
         assert json.loads(await heard(other))["type"] == "after"
 
 
@@ -228,7 +220,8 @@ async def test_a_bus_that_closes_says_so_to_readers_and_does_not_wait_for_others
     await relay.start()
     async with deaf_socket(relay), a_socket(relay.url) as reader:
         while not any(listener.paused for listener in relay._listeners):
-            relay.emit(Message(type="news", data={"text": "x" * 100_000}))
+            await reader.send("x" * 100_000)
+            await heard(reader)
 
         async with asyncio.timeout(WITHIN):
             await relay.close()

@@ -24,8 +24,6 @@ from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import Event, State
 
-from turnkeeper.bus.message import Message
-
 log = logging.getLogger(__name__)
 
 PATH = "/core"
@@ -131,10 +129,6 @@ class Relay:
         """Where a client on this machine finds it."""
         host = "127.0.0.1" if self._host in ("", "0.0.0.0", "::") else self._host
         return f"ws://{f'[{host}]' if ':' in host else host}:{self.port}{PATH}"
-
-    def emit(self, message: Message) -> None:
-        """Say something to everybody, from within."""
-        self._to_all(message.encoded().encode())
 
     def hear(self, frame: bytes) -> None:
         """Relay what somebody said."""
