@@ -96,7 +96,7 @@ from turnkeeper.scope.storage import StorageQuota
 from turnkeeper.settings import Settings, settings_from
 from turnkeeper.steps.intake import TakenIn, audit_of
 from turnkeeper.steps.open_session import lifetime_of
-from turnkeeper.steps.receive import Inbound, is_id
+from turnkeeper.steps.receive import Inbound, is_foreign_id, is_id
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.substrate.collecting import Collector
 from turnkeeper.upkeep.leases import LeaseRenewer
@@ -1007,7 +1007,7 @@ class Turnkeeper:
         Its next turn begins with what it would have begun with there: messages, state, units, params, intent, pack,
         preferences, epoch and what its agent remembers.
         """
-        if not is_id(session_id):
+        if not is_foreign_id(session_id):
             raise EnvelopeInvalid.at("/session_id", "must be the id under which the client has kept it")
         inbound = Inbound(command=Command.ADOPT, request_id=request_id, agent=agent, trace_id=trace_id)
         adopting = (SessionId(session_id), carried)

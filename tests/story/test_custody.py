@@ -308,3 +308,18 @@ async def test_nothing_that_a_client_sends_reaches_the_session_of_the_same_id_th
     assert "12" in theirs.text
     assert "4711" in ours.text
     assert (await keeper.session(kept.session_id)).turns == 2
+
+
+async def test_a_client_may_call_its_session_what_it_likes(keeper: Turnkeeper) -> None:
+    keeper.agent("clerk")(clerk)
+    ids = ["a/b", "-x", "Küche 3", "{}", "x%3Ay", "x:y", "..", "🍵" * 128]
+
+    told: dict[str, str] = {}
+    for id in ids:
+        asked = {"agent": "clerk", "custody": "client", "session_id": id}
+        first = await keeper.chat(f"remember {len(told)}", **asked)
+        told[id] = (await keeper.chat("tell", carried=first.carried, **asked)).text
+    refused = [await _refusal(keeper, custody="client", session_id=id) for id in ("", "x" * 129, "a\x00", "\ud800", 7)]
+
+    assert told == {id: f"{number}, 2 messages, epoch 1" for number, id in enumerate(ids)}
+    assert refused == [("envelope_invalid", ["/session_id"])] * 5

@@ -29,6 +29,7 @@ from turnkeeper.model.principal import Principal
 from turnkeeper.model.run import Finish, RunInput, RunStatus
 from turnkeeper.model.run_context import RunContext
 from turnkeeper.model.session import Custody, SessionStatus
+from turnkeeper.model.thread import ThreadName
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.agent import AgentPolicy
 from turnkeeper.settings import Settings
@@ -369,3 +370,10 @@ def test_two_messages_that_are_answered_as_one_have_the_grants_that_both_callers
     assert some.followed_by(other).grants == ("b",)
     assert every.followed_by(some).grants == some.followed_by(every).grants == ("a", "b")
     assert every.followed_by(every).grants is None
+
+
+@pytest.mark.parametrize("id", ["plain", "a:b", "a%3Ab", "%", "%25", ":", "a%"])
+def test_a_thread_tells_whose_it_is_whatever_its_session_is_called(id: str) -> None:
+    name = ThreadName(tenant=TenantId("acme"), session_id=SessionId(id), epoch=2, agent=AGENT, user=UserId("ada"))
+
+    assert ThreadName.of(str(name)) == name

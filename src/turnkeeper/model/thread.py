@@ -109,9 +109,8 @@ class ThreadHead:
 
 
 def _part(name: str) -> str:
-    # An id may hold colons, and never a percent sign.
-    return name.replace(":", "%3A")
+    return name.replace("%", "%25").replace(":", "%3A")
 
 
 def _whole(part: str) -> str:
-    return part.replace("%3A", ":")
+    return part.replace("%3A", ":").replace("%25", "%")

@@ -28,6 +28,7 @@ from turnkeeper.steps.normalize import normalize
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 _PACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(@(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2})?")
+MOST_ID_CHARS = 128
 _TRACE = re.compile(r"[0-9a-f]{32}")
 
 E = TypeVar("E", bound=StrEnum)
@@ -104,7 +105,7 @@ def receive(
         inbound = replace(inbound, answers=None)
     if inbound.command is None and inbound.prepared is None:
         _check_message(inbound.message, settings.message_chars, faults)
-    for name in ("session_id", "agent", "answers", "request_id"):
+    for name in ("agent", "answers", "request_id"):
         _check_id(name, getattr(inbound, name), faults)
     changes_units = inbound.command is not None and inbound.command.changes_units
     params_bytes = settings.import_bytes if changes_units else settings.metadata_bytes
@@ -116,6 +117,7 @@ def receive(
     if not isinstance(inbound.reset, bool):
         faults.add("reset", "must be true or false")
     custody = _choice("custody", inbound.custody, Custody, faults) or Custody.ENGINE
+    _check_session_id(inbound.session_id, custody, faults)
     double_text = _choice("double_text", inbound.double_text, DoubleText, faults)
     on_missing = _choice("on_missing", inbound.on_missing, OnMissing, faults) or OnMissing.NEW
     freshness = _choice("freshness", inbound.freshness, Freshness, faults) or Freshness.ANY
@@ -236,6 +238,19 @@ def pointed(name: str) -> str:
 def _check_id(name: str, value: object, faults: _Faults) -> None:
     if value is not None and not is_id(value):
         faults.add(name, "must be 1 to 128 letters, digits or any of _ . : @ - and begin with a letter or digit")
+
+
+def _check_session_id(value: object, custody: Custody, faults: _Faults) -> None:
+    """Where somebody else keeps the session, its id is theirs to choose."""
+    if custody.is_ours:
+        _check_id("session_id", value, faults)
+    elif value is not None and not is_foreign_id(value):
+        faults.add("session_id", f"must be 1 to {MOST_ID_CHARS} characters of plain text")
+
+
+def is_foreign_id(value: object) -> bool:
+    """Whether it can be the id of a session that somebody else keeps."""
+    return isinstance(value, str) and 0 < len(value) <= MOST_ID_CHARS and is_plain_text(value)
 
 
 def _check_object(name: str, value: object, most_bytes: int, faults: _Faults) -> None:
