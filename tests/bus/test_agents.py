@@ -9,6 +9,7 @@ import pytest
 
 from tests.bus.house import House, a_house, a_settings
 from turnkeeper.bus import topics
+from turnkeeper.bus.agents import conversation_for
 from turnkeeper.model.run import Run, RunStatus
 from turnkeeper.ports.agent import AgentTurn
 
@@ -116,3 +117,11 @@ async def test_a_form_goes_on_with_the_next_utterance(tmp_path: Path) -> None:
             run = await run_of(house, answered.one(topics.HANDLED).data["run_id"])
             assert run.status is RunStatus.COMPLETED
             assert "party_size" not in answered.spoken[0]
+
+
+def test_where_another_agents_own_memory_stands_is_of_no_use() -> None:
+    conversation = {"agent": "rita", "agent_head": {"checkpoint": "c1"}, "turns": 2}
+
+    assert conversation_for(conversation, "rita") == {"agent_head": {"checkpoint": "c1"}, "turns": 2}
+    assert conversation_for(conversation, "otto") == {"turns": 2}
+    assert conversation_for("junk", "otto") is None

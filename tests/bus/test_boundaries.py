@@ -8,6 +8,7 @@ import pytest
 from tests.bus.house import LIFECYCLE, House, Meta, Plugin, a_house, a_settings, only
 from tests.bus.wire import Participant
 from turnkeeper.bus import topics
+from turnkeeper.bus.handlers import Dispatch
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.orchestrator import Orchestrator
 from turnkeeper.bus.rules import BusRules
@@ -196,3 +197,47 @@ async def test_context_lives_for_as_many_rounds_as_it_says(house: House) -> None
         seen.append({key: entry["turns_remaining"] for key, entry in session.get("intent_context", {}).items()})
 
     assert seen == [{"one": 0, "two": 1}, {"two": 0}, {}, {}]
+
+
+async def test_what_a_handler_changes_deep_inside_without_a_word_is_not_seen(house: House) -> None:
+    async def inside(dispatch: Dispatch) -> None:
+        dispatch.session["x_vendor"]["deep"].append("changed")
+
+    house.orchestrator.handler("deep.skill", "go")(inside)
+    house.orchestrator.intents.add("deep.skill", "go", lang="en-US", samples=["go deep"])
+
+    for id in ("n1", "default"):
+        heard = await house.say("go deep", {"session_id": id, "x_vendor": {"deep": []}})
+        assert heard.session["x_vendor"] == {"deep": []}
+
+
+async def test_a_handler_may_take_an_entry_of_the_context_away(house: House) -> None:
+    async def forget(dispatch: Dispatch) -> None:
+        del dispatch.session["intent_context"]["a"]
+        await dispatch.speak("forgotten")
+
+    house.orchestrator.handler("forget.skill", "go")(forget)
+    house.orchestrator.intents.add("forget.skill", "go", lang="en-US", samples=["forget it"])
+
+    heard = await house.say(
+        "forget it", {"session_id": "n1", "intent_context": {"a": {"value": "1"}, "b": {"value": "2"}}}
+    )
+
+    assert heard.session["intent_context"] == {"b": {"value": "2"}}
+
+
+async def test_every_round_has_an_id_of_its_own_whatever_came_in(house: House) -> None:
+    for _ in range(2):
+        heard = await house.say("say hello", {"session_id": "n1"}, context={"utterance_id": "mine"})
+        ids = {each.utterance_id for each in heard.frames[1:]}
+        assert len(ids) == 1
+        assert ids != {"mine"}
+
+
+async def test_skills_of_this_process_are_not_asked_over_the_bus(house: House) -> None:
+    session: dict[str, Any] = {"session_id": "n1"}
+    for text in ("say hello", "set it", "who is there", "stop"):
+        session = (await house.say(text, session)).session
+
+    assert house.person.of(topics.CONVERSE_PING) == []
+    assert house.person.of(topics.STOP_PING) == []

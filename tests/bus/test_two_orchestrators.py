@@ -156,3 +156,20 @@ async def test_one_that_leaves_takes_nothing_more_and_ends_what_it_has_begun(tmp
 
     assert ended.frames[-1].type == topics.HANDLED
     assert ended.frames[-1].context["session"]["session_id"] == "n1"
+
+
+async def test_only_the_owner_takes_over_what_is_said_of_the_device(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with (
+        Relay(port=0) as relay,
+        a_house(a_settings(tmp_path), relay=relay) as owner,
+        a_house(a_settings(tmp_path / "other"), relay=relay) as other,
+    ):
+        await owner.tell(topics.SYNC, {"session": {"site_id": "hall"}})
+        await other.settled()
+        assert (owner.default.get("site_id"), other.default) == ("hall", {})
+
+        # Somebody else takes it: what is remembered here is of no use any more.
+        await owner.tell(topics.OWN_DEFAULT, {"orchestrator": other.orchestrator.id, "term": 10**15})
+        await other.settled()
+        assert owner.default == {}

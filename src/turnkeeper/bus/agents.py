@@ -112,7 +112,7 @@ class Agents:
                 del self._at_work[session_id]
 
     async def _accepted(self, dispatch: LiveDispatch, name: str) -> Ticket:
-        carried = None if is_default(dispatch.session) else _carried(dispatch.session.get(CONVERSATION), name)
+        carried = None if is_default(dispatch.session) else conversation_for(dispatch.session.get(CONVERSATION), name)
         try:
             return await self._submitted(dispatch, name, carried)
         except EnvelopeInvalid as invalid:
@@ -144,7 +144,7 @@ class _Work:
         self.is_stopped = False
 
 
-def _carried(conversation: Any, name: str) -> dict[str, Any] | None:
+def conversation_for(conversation: Any, name: str) -> dict[str, Any] | None:
     """The conversation that a session brings. Where another agent's own memory stands is of no use to this one."""
     if not isinstance(conversation, dict):
         return None
