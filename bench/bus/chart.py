@@ -5,7 +5,7 @@ import statistics
 from html import escape
 
 from bench.bus.measure import Measured
-from bench.bus.serving import BARE, OURS, PATCHED, SHIPPED, UNGUARDED
+from bench.bus.serving import BARE, ORCHESTRATED, OURS, PATCHED, SHIPPED, UNGUARDED
 
 WIDTH, MARGIN = 480, 20
 ROOM = WIDTH - 2 * MARGIN
@@ -14,6 +14,7 @@ ROW, BAR = 46, 14
 TITLES = {
     OURS: "turnkeeper",
     UNGUARDED: "turnkeeper, guard off",
+    ORCHESTRATED: "turnkeeper, with a round in each session",
     BARE: "bare websockets relay",
     PATCHED: "stock bus with TCP_NODELAY",
     SHIPPED: "stock bus as shipped",

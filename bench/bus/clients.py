@@ -8,12 +8,17 @@ import time
 from collections.abc import AsyncIterator
 from typing import cast
 
+from turnkeeper.bus import topics
+from turnkeeper.bus.link import Link
+from turnkeeper.bus.message import Message
+
 CHARACTERS = 800
 HANDSHAKE = (
     "GET /core HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 PATIENCE_SECONDS = 60.0
+AT_ONCE = 16
 
 
 def message(type: str, session_id: str = "kitchen", characters: int = CHARACTERS) -> bytes:
@@ -135,3 +140,30 @@ async def many_sessions(port: int, first: int, count: int) -> None:
             if number % 50 == 49:
                 await client.until((number + 1) * HEARD)
         await client.until(count * HEARD)
+
+
+async def many_rounds(port: int, first: int, count: int) -> None:
+    """A whole round in each of so many sessions that nobody has heard of before, a few at a time."""
+    ended = 0
+    another = asyncio.Event()
+
+    def hear(message: Message) -> None:
+        nonlocal ended
+        if message.type == topics.HANDLED:
+            ended += 1
+            another.set()
+
+    async def until(wanted: int) -> None:
+        while ended < wanted:
+            another.clear()
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await another.wait()
+
+    async with Link(f"ws://127.0.0.1:{port}/core", on_message=hear) as link:
+        await link.opened(PATIENCE_SECONDS)
+        for number in range(count):
+            session = {"session_id": f"s{first + number:07}", "x_vendor": "x" * 400}
+            data = {"utterances": ["hello"]}
+            link.send(Message(type=topics.UTTERANCE, data=data, context={"session": session}))
+            await until(number - AT_ONCE)
+        await until(count)

@@ -5,10 +5,13 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from bench.bus.clients import many_sessions, one_way, round_trips
-from bench.bus.serving import BARE, OURS, PATCHED, SHIPPED, UNGUARDED, Served, serving
+from bench.bus.clients import many_rounds, many_sessions, one_way, round_trips
+from bench.bus.serving import BARE, ORCHESTRATED, OURS, PATCHED, SHIPPED, UNGUARDED, Served, serving
 
 Say = Callable[[str], None]
+
+WARM_UP = 2_000
+"""After so many sessions a process has loaded what it ever loads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ def measure(sizes: Sizes, say: Say, *, with_stock: bool) -> Measured:
             with serving(name) as served:
                 asyncio.run(_measure(served, relays[name], sizes, is_slow=name == SHIPPED))
     say("sessions")
-    return Measured(relays=relays, memory={name: _memory(name, sizes.sessions) for name in (OURS, BARE)})
+    return Measured(relays=relays, memory={name: _memory(name, sizes.sessions) for name in (OURS, ORCHESTRATED, BARE)})
 
 
 async def _measure(served: Served, series: Series, sizes: Sizes, *, is_slow: bool) -> None:
@@ -72,9 +75,10 @@ async def _measure(served: Served, series: Series, sizes: Sizes, *, is_slow: boo
 
 
 def _memory(name: str, sessions: int) -> tuple[int, int]:
-    """How large a relay is after some sessions, and after many more. What else is on the bus goes here as a name."""
+    """How large a process is after some sessions, and after many more: a message in each, or a whole round."""
+    visit = many_rounds if name == ORCHESTRATED else many_sessions
     with serving(name) as served:
-        asyncio.run(many_sessions(served.port, 0, sessions // 5))
+        asyncio.run(visit(served.port, 0, max(WARM_UP, sessions // 5)))
         before = served.memory_bytes()
-        asyncio.run(many_sessions(served.port, sessions, sessions))
+        asyncio.run(visit(served.port, sessions, sessions))
         return before, served.memory_bytes()

@@ -15,9 +15,11 @@ STOCK = ROOT / ".venv-bus" / "bin" / "python"
 PATIENCE_SECONDS = 20.0
 
 OURS, UNGUARDED, BARE, PATCHED, SHIPPED = "ours", "unguarded", "bare", "stock-nodelay", "stock"
+ORCHESTRATED = "orchestrated"
 COMMANDS: dict[str, tuple[str, ...]] = {
     OURS: (sys.executable, "-m", "bench.bus.ours"),
     UNGUARDED: (sys.executable, "-m", "bench.bus.ours", "unguarded"),
+    ORCHESTRATED: (sys.executable, "-m", "bench.bus.orchestrated"),
     BARE: (sys.executable, "-m", "bench.bus.bare"),
     PATCHED: (str(STOCK), str(HERE / "stock.py"), "nodelay"),
     SHIPPED: (str(STOCK), str(HERE / "stock.py")),
