@@ -167,3 +167,21 @@ async def test_a_round_is_a_run_with_an_explanation(house: House) -> None:
         ("rita", "completed", None, True),
         ("bus", "failed", "utterance_unmatched", True),
     ]
+
+
+async def test_rounds_that_are_on_when_their_orchestrator_goes_have_their_end(tmp_path: Path) -> None:
+    async with Relay(port=0) as relay, Participant(relay.url) as person:
+        async with a_house(a_settings(tmp_path), relay=relay) as house:
+            place = house.begin("go slow", {"session_id": "n1"})
+            await house.hears("slow.skill:go", place)
+            # One that is claimed, and has hardly begun.
+            claims = len(house.person.of(topics.CLAIM))
+            house.begin("go slow", {"session_id": "n2"})
+            await house.person.until(lambda: len(house.person.of(topics.CLAIM)) > claims)
+        await person.hears(topics.HANDLED, 2)
+
+    ended = {each.context["session"]["session_id"] for each in person.of(topics.HANDLED)}
+    assert ended == {"n1", "n2"}
+    assert person.of(topics.ERROR)[0].data["exception"] == "stopped"
+    first = [each.type for each in person.heard if each.type in (topics.ERROR, topics.HANDLED)]
+    assert first[0] == topics.ERROR

@@ -11,15 +11,16 @@ import logging
 import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-from turnkeeper.bus import carrier, recency, topics
+from turnkeeper.bus import carrier, topics
 from turnkeeper.bus.agents import Agents
 from turnkeeper.bus.chains import Chains
 from turnkeeper.bus.claims import Claims
+from turnkeeper.bus.device import OwnedDevice
 from turnkeeper.bus.dispatching import Handlers, Registered
 from turnkeeper.bus.handlers import Handler
 from turnkeeper.bus.link import Link
@@ -30,12 +31,13 @@ from turnkeeper.bus.pipeline.fallback import FallbackSkills, fallbacks
 from turnkeeper.bus.pipeline.intents import Intents
 from turnkeeper.bus.pipeline.stop import Stop, stop_everything
 from turnkeeper.bus.plugins import GLOBAL_STOP, STOPPED, Claim, Listening, PipelinePlugin, Utterance
+from turnkeeper.bus.queries import HOOKS, Queries
 from turnkeeper.bus.recording import RoundRuns
 from turnkeeper.bus.round import Desk, Round
 from turnkeeper.bus.rules import BusRules
-from turnkeeper.bus.transformers import Hook, Transformer
+from turnkeeper.bus.transformers import Transformer
 from turnkeeper.bus.wire import PlainWire, Wire
-from turnkeeper.bus.working import Session, Working, named, of_device
+from turnkeeper.bus.working import Session, named, of_device
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.ids import UserId
@@ -47,8 +49,6 @@ BUS = Principal(tenant=LOCAL.tenant, user=UserId("bus"), role=Role.MEMBER)
 """Who speaks through a bus, as the ledger knows it: a bus tells nobody apart, so nobody there is more than a member."""
 MARGIN_SECONDS, FOR_EVER_SECONDS = 10.0, 10 * 365 * 86_400.0
 MOST_ECHOES = 1024
-HOOKS = (Hook.UTTERANCE, Hook.METADATA, Hook.INTENT)
-"""Where transformers stand in a round; the others stand where there is sound."""
 
 
 class Orchestrator:
@@ -84,7 +84,10 @@ class Orchestrator:
         self._chains, self._handlers = Chains(), Handlers()
         self.handler("stop", GLOBAL_STOP)(stop_everything)
         self._add_agents(agents)
-        self._device = _Device(keeper, principal)
+        self._device = OwnedDevice(keeper, principal)
+        self._queries = Queries(
+            pipeline=self._pipeline, chains=self._chains, converse=self._converse, device=self._device, now=now
+        )
         self._desk = Desk(
             rules=self._rules,
             chains=self._chains,
@@ -213,6 +216,10 @@ class Orchestrator:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for round in tuple(self._rounds.values()):
+            # It was stopped before it had begun.
+            round.end()
+        self._rounds.clear()
         await self._device.leave()
 
     def _opened(self) -> None:
@@ -297,26 +304,12 @@ class Orchestrator:
 
     def _asked(self, message: Message, session: Session) -> bool:
         """Whether it is a question about this orchestrator. Of several on a bus one answers."""
-        if not message.type.endswith(".list"):
-            return False
-        answer = self._answer(message, session)
+        answer = self._queries.answer(message, session) if message.type.endswith(".list") else None
         if answer is None:
             return False
         if self._claims.owns_default:
             self._send(message.response(answer))
         return True
-
-    def _answer(self, message: Message, session: Session) -> dict[str, Any] | None:
-        if message.type == topics.CONVERSE_LIST:
-            known = self._device.read() if carrier.is_default(session) else session
-            return {"converse_handlers": recency.conversing(self._converse.pruned(known, self._now()))}
-        for hook in HOOKS:
-            if message.type == topics.transformers_of(hook):
-                return self._chains.listing(hook)
-        for plugin in self._pipeline.plugins():
-            if message.type == topics.intents_of(plugin.pipeline_id):
-                return {"pipeline_id": plugin.pipeline_id, "intents": _listed(plugin, message.data)}
-        return None
 
     def _tell_default(self, message: Message) -> None:
         """What the device's session is now, for those who keep a copy of it."""
@@ -333,7 +326,13 @@ class Orchestrator:
             self._reject(message, utterance_id)
             return
         stamped = replace(message, context={**message.context, "utterance_id": utterance_id})
-        self._spawn(self._serve(stamped, session, utterance_id))
+        working = of_device(self._device) if carrier.is_default(session) else named(session)
+        round = Round(self._desk, stamped, working, utterance_id)
+        if len(self._rounds) >= self._rules.rounds:
+            round.refuse()
+            return
+        self._rounds[utterance_id] = round
+        self._spawn(self._serve(round, session))
 
     def _reject(self, message: Message, utterance_id: str) -> None:
         """Never served as another session than the one that was meant."""
@@ -347,27 +346,16 @@ class Orchestrator:
             ended.context.setdefault("utterance_id", utterance_id)
             self._send(ended)
 
-    async def _serve(self, message: Message, session: Session, utterance_id: str) -> None:
-        working = await self._working(session)
-        round = Round(self._desk, message, working, utterance_id)
-        if len(self._rounds) >= self._rules.rounds:
-            round.refuse()
-            return
-        self._rounds[utterance_id] = round
+    async def _serve(self, round: Round, session: Session) -> None:
+        if round.working.id == carrier.DEFAULT:
+            await self._device.ready()
+            round.working.merge(session)
         try:
             await round.run()
         finally:
-            del self._rounds[utterance_id]
-        if working.id == carrier.DEFAULT:
-            self._tell_default(message)
-
-    async def _working(self, session: Session) -> Working:
-        if not carrier.is_default(session):
-            return named(session)
-        await self._device.ready()
-        working = of_device(self._device)
-        working.merge(session)
-        return working
+            del self._rounds[round.utterance_id]
+        if round.working.id == carrier.DEFAULT:
+            self._tell_default(round.message)
 
     def _owned_by(self, who: str | None) -> None:
         self._device.owned(who, is_me=who == self.id)
@@ -378,54 +366,6 @@ class Orchestrator:
         task.add_done_callback(self._tasks.discard)
 
 
-class _Device:
-    """The memory of this process, as far as it is the bus's; what was kept is taken over with the ownership."""
-
-    def __init__(self, keeper: Turnkeeper, principal: Principal) -> None:
-        self._keeper, self._principal = keeper, principal
-        self._loading: asyncio.Task[None] | None = None
-        self._is_mine = False
-
-    def read(self) -> Session:
-        return self._keeper.device.read(self._principal)
-
-    def write(self, fields: Mapping[str, Any]) -> None:
-        self._keeper.device.write(fields, self._principal)
-
-    async def keep(self) -> None:
-        """Only the owner's is kept; another one may be at work on it by now."""
-        if not self._is_mine:
-            return
-        try:
-            await self._keeper.device.keep(self._principal)
-        except TurnkeeperError as error:
-            log.warning("device not kept", extra={"code": error.code})
-
-    def owned(self, who: str | None, *, is_me: bool) -> None:
-        """From now on. What another one owns is not remembered here; while nobody does, nothing is lost."""
-        if who is not None:
-            self._is_mine = is_me
-        if is_me:
-            self._loading = asyncio.get_running_loop().create_task(self._load())
-        elif who is not None:
-            self.write({})
-
-    async def leave(self) -> None:
-        """For the last time."""
-        await self.keep()
-        self._is_mine = False
-
-    async def ready(self) -> None:
-        if self._loading is not None:
-            await asyncio.shield(self._loading)
-
-    async def _load(self) -> None:
-        try:
-            await self._keeper.device.load(self._principal)
-        except TurnkeeperError as error:
-            log.warning("device not loaded", extra={"code": error.code})
-
-
 async def _never(utterance: Utterance) -> bool:
     """It waits to be spoken to."""
     return False
@@ -434,15 +374,6 @@ async def _never(utterance: Utterance) -> bool:
 def _run_seconds(rules: BusRules) -> float:
     """A Run must not be over before its handler is given up."""
     return rules.handler_seconds + MARGIN_SECONDS if rules.handler_seconds > 0 else FOR_EVER_SECONDS
-
-
-def _listed(plugin: PipelinePlugin, wanted: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What a plugin could match, as far as it is asked for."""
-    known = [
-        {"intent_name": each.intent_name, "skill_id": each.skill_id, "lang": each.lang} for each in plugin.intents()
-    ]
-    filters = {name: wanted[name] for name in ("lang", "skill_id") if isinstance(wanted.get(name), str)}
-    return [each for each in known if all(each[name] == value for name, value in filters.items())]
 
 
 def _fingerprint(message: Message) -> bytes:

@@ -52,17 +52,18 @@ class Round:
     window: Window | None = None
     handler_is_here: bool = False
     run_id: str | None = None
+    _is_over: bool = False
     polls: Polls = field(init=False)
     _chains: Composed = field(init=False)
     _decided: list[Mapping[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.polls = Polls(lambda topic, data: self._emit(self.message.reply(topic, data)))
-        self._chains = self.desk.chains.composed(self.working.read())
 
     async def run(self) -> None:
         """To its end marker, whatever happens on the way."""
         try:
+            self._chains = self.desk.chains.composed(self.working.read())
             await self._walk()
             await self.working.keep()
         except TurnkeeperError as error:
@@ -71,16 +72,19 @@ class Round:
         except Exception:
             log.exception("round failed", extra={"utterance_id": self.utterance_id})
         finally:
-            self._end()
+            self.end()
 
     def refuse(self) -> None:
         """There are too many at once."""
         log.warning("utterance refused", extra={"utterance_id": self.utterance_id, "reason": "too many rounds"})
         self._emit(self.message.reply(topics.UNMATCHED, dict(self.message.data)))
-        self._end()
+        self.end()
 
-    def _end(self) -> None:
-        """The end marker says under which id it can be explained."""
+    def end(self) -> None:
+        """Once. The end marker says under which id the round can be explained."""
+        if self._is_over:
+            return
+        self._is_over = True
         self._emit(self._last().forward(topics.HANDLED, {"run_id": self.run_id} if self.run_id else {}))
 
     def _last(self) -> Message:
@@ -172,6 +176,9 @@ class Round:
         self._emit(dispatch.forward(topics.START, about))
         try:
             await self._perform(match, about | {"pipeline_id": pipeline_id})
+        except asyncio.CancelledError:
+            self._emit(dispatch.forward(topics.ERROR, {**about, "exception": "stopped"}))
+            raise
         except TurnkeeperError as error:
             exception = error.exception if isinstance(error, HandlerFailed | HandlerTimedOut) else error.detail
             self._emit(dispatch.forward(topics.ERROR, {**about, "exception": exception}))

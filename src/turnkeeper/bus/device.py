@@ -1,0 +1,61 @@
+"""The device's session, as far as this process owns it."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from turnkeeper.bus.working import Session
+from turnkeeper.errors import TurnkeeperError
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.model.principal import Principal
+
+log = logging.getLogger(__name__)
+
+
+class OwnedDevice:
+    """The memory of this process, as far as it is the bus's; what was kept is taken over with the ownership."""
+
+    def __init__(self, keeper: Turnkeeper, principal: Principal) -> None:
+        self._keeper, self._principal = keeper, principal
+        self._loading: asyncio.Task[None] | None = None
+        self._is_mine = False
+
+    def read(self) -> Session:
+        return self._keeper.device.read(self._principal)
+
+    def write(self, fields: Mapping[str, Any]) -> None:
+        self._keeper.device.write(fields, self._principal)
+
+    async def keep(self) -> None:
+        """Only the owner's is kept; another one may be at work on it by now."""
+        if not self._is_mine:
+            return
+        try:
+            await self._keeper.device.keep(self._principal)
+        except TurnkeeperError as error:
+            log.warning("device not kept", extra={"code": error.code})
+
+    def owned(self, who: str | None, *, is_me: bool) -> None:
+        """From now on. What another one owns is not remembered here; while nobody does, nothing is lost."""
+        if who is not None:
+            self._is_mine = is_me
+        if is_me:
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+        elif who is not None:
+            self.write({})
+
+    async def leave(self) -> None:
+        """For the last time."""
+        await self.keep()
+        self._is_mine = False
+
+    async def ready(self) -> None:
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    async def _load(self) -> None:
+        try:
+            await self._keeper.device.load(self._principal)
+        except TurnkeeperError as error:
+            log.warning("device not loaded", extra={"code": error.code})
