@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT = "default"
 CONVERSATION = "turnkeeper"
-"""The field in which a conversation with one of our agents travels; see `custody.client`."""
+"""The field in which a conversation with one of our agents travels; see `custody.packing`."""
 
 TRANSFORMER_KINDS = ("audio", "utterance", "metadata", "intent", "dialog", "tts")
 
