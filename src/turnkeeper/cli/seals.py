@@ -1,7 +1,10 @@
 """The keys of seals on a server, and sessions that change hands with what they seal."""
 
 import os
+import shlex
 import sys
+import tempfile
+from errno import EISDIR
 from pathlib import Path
 from urllib.parse import quote
 
@@ -60,21 +63,46 @@ def adopt(session_id: str, state: str, agent: str | None, url: str | None, token
 
 
 def release(session_id: str, to: Path | None, url: str | None, token: str | None) -> int:
-    """The file is for its owner's eyes alone. It is made first: what is released is given out once."""
+    """What is in the file stays there until the new state is whole beside it. The file is for its owner alone."""
     try:
-        if to is not None:
-            os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+        part = None if to is None else _part_of(to)
     except OSError as error:
         return complain(f"{to} cannot be written: {error.strerror}")
 
     def work(talk: HttpTalk) -> int:
         released = talk.asked("POST", f"/sessions/{quote(session_id, safe='')}/release")
-        if to is None:
+        if to is None or part is None:
             put_out(f"{released['carried']}\n")
         else:
-            to.write_text(f"{released['carried']}\n", encoding="utf-8")
+            part.write_text(f"{released['carried']}\n", encoding="utf-8")
+            part.replace(to)
+            put_out(_told(released["session_id"], released["agent"], to))
         for warning in released["warnings"]:
             complain(warning)
         return 0
 
-    return with_server(url, token, work)
+    try:
+        return with_server(url, token, work)
+    except OSError as error:
+        return complain(f"{to} cannot be written: {error.strerror}. Release the session again into another file.")
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def _part_of(to: Path) -> Path:
+    """An empty file beside it, which takes its place in the end."""
+    if to.is_dir():
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    # A temporary file of this module is for its owner only from the start.
+    handle, name = tempfile.mkstemp(dir=to.parent, prefix=f".{to.name}.")
+    os.close(handle)
+    return Path(name)
+
+
+def _told(session_id: str, agent: str, to: Path) -> str:
+    back = shlex.join(["turnkeeper", "sessions", "adopt", session_id, str(to), "--agent", agent])
+    return (
+        f"The state of {session_id}, which spoke with {agent}, is in {to}. Go on with it as `carried` in custody "
+        f"`client`, or give it back:\n  {back}\n"
+    )
