@@ -381,6 +381,8 @@ class Engine:
         log.error(
             "agent failed",
             extra={"run_id": draft.run.id, "agent": draft.run.agent, "kind": type(error).__name__, "place": place},
+            # Only for whoever develops: with it go the words.
+            exc_info=error if log.isEnabledFor(logging.DEBUG) else None,
         )
         if draft.trace.step == "commit":
             return RunError(

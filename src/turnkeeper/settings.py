@@ -36,6 +36,7 @@ class Settings:
     rate_burst: int = 400
     streams: int = 1_000
     telemetry: str = "counts"
+    debug: str = "off"
     long_runs: int = 100
 
     lease_seconds: float = 15.0
@@ -155,7 +156,7 @@ class Settings:
             raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
         if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
             raise ValueError(f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}")
-        for name in ("bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):
+        for name in ("debug", "bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):
             if getattr(self, name) not in ("on", "off"):
                 raise ValueError(f"{name} is on or off, not {getattr(self, name)!r}")
         if not self.bus_languages.strip(", "):

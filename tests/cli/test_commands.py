@@ -147,15 +147,32 @@ def test_a_log_line_has_its_words_first_and_its_fields_behind() -> None:
     assert re.fullmatch(r'\S+Z info run accepted run_id=run_1 place="a \\"b\\"\\nc"', line)
 
 
-def test_a_crash_is_logged_with_its_kind_and_without_its_words() -> None:
+def test_a_crash_is_logged_with_its_kind_and_places_and_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+
+    line = OneLine().format(a_crash())
+
+    place = r"test_commands.py:\d+ in"
+    assert re.search(rf'error run broke kind=ValueError place="{place} a_crash, {place} broken"$', line)
+
+
+def test_a_developer_sees_the_whole_traceback_of_a_crash() -> None:
+    line, _, trace = OneLine(whole=True).format(a_crash()).partition("\n")
+
+    assert "kind=ValueError" in line
+    assert trace.startswith("Traceback (most recent call last)")
+    assert trace.endswith("ValueError: secret")
+
+
+def a_crash() -> logging.LogRecord:
+    def broken() -> None:
+        raise ValueError("sec\x1bret")
+
     try:
-        raise ValueError("secret")
+        broken()
     except ValueError:
-        record = logging.LogRecord("x", logging.ERROR, "", 0, "run broke", (), sys.exc_info())
-
-    line = OneLine().format(record)
-
-    assert line.endswith("error run broke kind=ValueError")
+        return logging.LogRecord("x", logging.ERROR, "", 0, "run broke", (), sys.exc_info())
+    raise AssertionError
 
 
 def test_control_characters_are_taken_out_of_text() -> None:

@@ -81,6 +81,9 @@ def serve(
         list[str] | None,
         flag("bus-setup", "module:function that is handed the Orchestrator, to add skills, plugins; may be repeated."),
     ] = None,
+    debug: Annotated[
+        bool, Parameter(name="--debug", help="For development: failures with whole tracebacks.", negative=())
+    ] = False,
     demo: Annotated[bool, flag("demo", "Show how to talk to it; sessions expire after 30 idle minutes.")] = False,
 ) -> int:
     """Start the server."""
@@ -98,6 +101,7 @@ def serve(
             bus_port=bus_port,
             bus_url=bus_url,
             bus_setup=tuple(bus_setup or ()),
+            debug=debug,
             demo=demo,
         )
     )

@@ -47,6 +47,7 @@ class Wanted:
     bus_port: str | None = None
     bus_url: str | None = None
     bus_setup: tuple[str, ...] = ()
+    debug: bool = False
     demo: bool = False
 
 
@@ -61,6 +62,8 @@ def serve(wanted: Wanted) -> int:
         setups = [_function_at(spec) for spec in wanted.setup]
         bus_setups = [_function_at(spec, f"--bus-setup {spec}") for spec in wanted.bus_setup]
         settings = _settings_of(wanted, agents)
+        if settings.debug == "on":
+            log_to_stderr(whole=True)
         made_token = None if settings.token or settings.identities else secrets.token_urlsafe(18)
         identities = _identities_of(settings, made_token)
         bound = _bound(settings)
@@ -141,6 +144,7 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
         "identities": None if wanted.identities is None else str(wanted.identities),
         "bus_port": wanted.bus_port,
         "bus_url": wanted.bus_url,
+        "debug": "on" if wanted.debug else None,
         "default_agent": agents[0][0] if agents and "TURNKEEPER_DEFAULT_AGENT" not in os.environ else None,
         "idle_seconds": DEMO_IDLE_SECONDS if wanted.demo and "TURNKEEPER_IDLE_SECONDS" not in os.environ else None,
     }
