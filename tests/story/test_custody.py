@@ -217,6 +217,14 @@ def _with_numbers_from_zero(carried: dict[str, Any]) -> dict[str, Any]:
     return carried | {"history": [line | {"seq": 0} for line in carried["history"]]}
 
 
+def _with_each(**changes: Any) -> Any:
+    return lambda carried: carried | {"history": [line | changes for line in carried["history"]]}
+
+
+def _with_messages_to_come(carried: dict[str, Any]) -> dict[str, Any]:
+    return carried | {"history": [line | {"seq": line["seq"] + 4} for line in carried["history"]]}
+
+
 OF_ANOTHER_SHAPE = {
     "nothing in it": lambda _: {},
     "without its state": _without_its_state,
@@ -228,12 +236,22 @@ OF_ANOTHER_SHAPE = {
     "a speaker that does not exist": _with_a_line_nobody_said,
     "messages that count from zero": _with_numbers_from_zero,
     "larger than is taken": _with(state={"note": "x" * 5000}),
+    "half of a letter": _with(state={"note": "\ud800"}),
+    "no number": _with(state={"note": float("nan")}),
 }
 OF_NO_SESSION = {
     "fewer revisions than turns": _with(revision=0),
     "fewer than no turns": _with(turns=-5),
     "a last message before the first": _with(last_seq=-5),
     "a moment without a zone": _with(created_at="2026-03-01T12:00:00"),
+    "more revisions than can be counted": _with(revision=2**63),
+    "a last message that has none after it": _with(last_seq=2**63 - 1),
+    "more epochs than can be counted": _with(
+        epoch={"number": 2**63, "started_at": "2026-03-01T12:00:00Z", "first_seq": 1}
+    ),
+    "two messages in one place": _with_each(seq=1),
+    "messages that are still to come": _with_messages_to_come,
+    "a text that no store keeps": _with_each(content="\x00"),
 }
 
 
@@ -242,17 +260,19 @@ async def test_a_carried_state_that_was_tampered_with_is_refused_and_leaves_noth
     settings: Settings, tampered: dict[str, Any]
 ) -> None:
     async with Turnkeeper.open(settings=settings, carried_bytes=4000) as keeper:
-        first = await keeper.chat("remember 4711", custody="client", session_id="mine")
+        first = await keeper.chat("remember 4711", custody="client", session_id="mine", freshness="strict")
         assert first.carried is not None
+        states = {name: tamper(dict(first.carried)) for name, tamper in tampered.items()}
+        asked = {"custody": "client", "session_id": "mine", "freshness": "strict"}
         before = await _kept(settings)
 
-        refusals = {
-            name: await _refusal(keeper, custody="client", session_id="mine", carried=tamper(dict(first.carried)))
-            for name, tamper in tampered.items()
-        }
+        refusals = {name: await _refusal(keeper, carried=state, **asked) for name, state in states.items()}
         after = await _kept(settings)
+        adopted = {name: await _not_adopted(keeper, state) for name, state in states.items()}
+        after_all = await _kept(settings)
 
-    assert refusals == dict.fromkeys(tampered, ("envelope_invalid", ["/carried"]))
+    assert refusals == adopted == dict.fromkeys(tampered, ("envelope_invalid", ["/carried"]))
+    assert after_all == after
     assert len(after.pop("audit")) == len(before.pop("audit")) + len(tampered)
     assert after == before
 
@@ -264,6 +284,14 @@ async def _refusal(keeper: Turnkeeper, **asked: Any) -> tuple[str, list[str]]:
     except TurnkeeperError as error:
         return error.code, [str(fault["pointer"]) for fault in error.details]
     return reply.status.value, []
+
+
+async def _not_adopted(keeper: Turnkeeper, carried: dict[str, Any]) -> tuple[str, list[str]]:
+    try:
+        session = await keeper.adopt_session("mine", carried)
+    except TurnkeeperError as error:
+        return error.code, [str(fault["pointer"]) for fault in error.details]
+    return session.status.value, []
 
 
 async def _kept(settings: Settings) -> dict[str, list[tuple[Any, ...]]]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from turnkeeper.model.epoch import Epoch
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.message import Message
 from turnkeeper.model.pack import PackPin, parse_ref
+from turnkeeper.model.plain_text import is_plain_text, says_plain_text
 from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.run import Run
 from turnkeeper.model.session import Conversation, Freshness, Session
@@ -25,6 +27,8 @@ from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace
 from turnkeeper.ports.units import UnitReader
 
 VERSION = 2
+MOST_COUNTED = 2**53 - 1
+"""As far as anything in a session is counted; every store and every reader of JSON can go on from there."""
 CARRIED_CUT = "carried_cut"
 
 FIRST_LEFT_OUT: Mapping[str, Any] = {"units": [], "preferences": {}, "packs": [], "dialogue": {}, "agent_head": None}
@@ -93,6 +97,18 @@ class Packing:
             sent=sent,
         )
 
+    def taken(self, value: Mapping[str, Any]) -> Carried:
+        """What a client hands over for us to keep. Raises EnvelopeInvalid."""
+        try:
+            size = _size(value)
+        except (TypeError, ValueError, RecursionError):
+            raise EnvelopeInvalid.at(
+                "/carried", "must hold JSON values only, without NaN, and no half of a surrogate pair"
+            ) from None
+        if size > self.most_bytes:
+            raise EnvelopeInvalid.at("/carried", f"is {size} bytes as JSON; at most {self.most_bytes} are taken")
+        return carried_of(value)
+
     def packed(self, conversation: Conversation) -> tuple[Mapping[str, Any], bool]:
         """What is to be kept, and whether something old was left out so that it can be taken back."""
         history, units = conversation.history[-self.window :], conversation.units
@@ -145,7 +161,7 @@ def _as_json(carried: Carried) -> Any:
 
 def _size(carried: Mapping[str, Any]) -> int:
     """As it is measured when it comes back: with the spaces that the plainest way of writing JSON puts in."""
-    return len(json.dumps(carried, ensure_ascii=False).encode())
+    return len(json.dumps(carried, ensure_ascii=False, allow_nan=False).encode())
 
 
 def units_of(carried: Carried) -> tuple[Unit, ...]:
@@ -168,7 +184,7 @@ def carried_of(value: object) -> Carried:
         )
     try:
         carried = msgspec.convert(upgraded(value), Carried, strict=True)
-        units_of(carried)
+        units = units_of(carried)
         dialogue_of(carried)
     except (msgspec.ValidationError, ValueError) as error:
         raise EnvelopeInvalid(
@@ -179,7 +195,9 @@ def carried_of(value: object) -> Carried:
     is_sound = (
         carried.version == VERSION
         and 0 <= carried.turns <= carried.revision
-        and carried.last_seq >= len(carried.history)
+        and _counts_well(carried)
+        and all(is_plain_text(line.id) and is_plain_text(line.content) for line in carried.history)
+        and all(says_plain_text(unit) for unit in units)
         and carried.created_at.tzinfo is not None
         and carried.epoch.started_at.tzinfo is not None
         and all(parse_ref(pin.ref) == (pin.id, pin.version) for pin in carried.packs)
@@ -187,9 +205,17 @@ def carried_of(value: object) -> Carried:
     if not is_sound:
         raise EnvelopeInvalid(
             "The carried state fits no session. Send back `carried` exactly as it was received.",
-            details=[{"pointer": "/carried", "message": "its numbers or times do not fit together"}],
+            details=[{"pointer": "/carried", "message": "its numbers, times or texts do not fit together"}],
         )
     return carried
+
+
+def _counts_well(carried: Carried) -> bool:
+    """Each message after the one before it, and nothing further than the session has come."""
+    seqs = [0, *(line.seq for line in carried.history), carried.last_seq + 1]
+    reached = (carried.revision, carried.last_seq, carried.epoch.number, carried.epoch.first_seq)
+    told = (number for line in carried.history for number in (line.turn, line.epoch))
+    return all(one < next for one, next in pairwise(seqs)) and max(*reached, *told) <= MOST_COUNTED
 
 
 def upgraded(value: Any) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from turnkeeper.custody.packing import CARRIED_CUT, Carried, Packing, carried_of, dialogue_of, units_of
+from turnkeeper.custody.packing import CARRIED_CUT, Carried, Packing, dialogue_of, units_of
 from turnkeeper.errors import AgentMemoryLost, ScopeDenied, SessionClosed
 from turnkeeper.keeping.histories import FindThreads, SessionOf
 from turnkeeper.knowledge.retrieval import view_of
@@ -53,7 +53,7 @@ class Converting:
 
         Raises EnvelopeInvalid, and PackNotFound or PackIntegrityError for pins that nobody can open.
         """
-        carried = carried_of(value)
+        carried = self.packing.taken(value)
         for pin in carried.packs:
             await self.packs.open(session.tenant, pin)
         session = replace(
