@@ -1,13 +1,19 @@
 """Explaining a run in the terminal."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from tests.bus.house import a_house, a_settings
 from tests.cli.terminal import Terminal, plain, turnkeeper
 from tests.server.process import ServerProcess, a_server, everything_in
 from turnkeeper import Turnkeeper, TurnkeeperError
+from turnkeeper.bus.rules import STAGES
+from turnkeeper.cli.explain import show
+from turnkeeper.server.wire_explanations import ExplanationOut
 
 LONG = "And what does the much discussed and often rebuilt harbour office of the old town of Narva do all winter?"
 SAID = ("The depot is in Narva. The port is 80.", "The port is 81.", f"Where is the depot? \x1b[31m{LONG}")
@@ -142,3 +148,20 @@ def test_an_answer_that_is_shown_in_part_ends_with_an_ellipsis(tmp_path: Path) -
 
         terminal.until("x…")
         terminal.type("/quit\r")
+
+
+async def test_in_a_narrow_terminal_each_stage_of_a_round_has_a_line(tmp_path: Path) -> None:
+    page = StringIO()
+    async with a_house(a_settings(tmp_path)) as house:
+        run_id = (await house.say("good morning")).frames[-1].data["run_id"]
+        explained = await house.keeper.explained(run_id, principal=house.orchestrator.principal)
+
+    told = ExplanationOut.in_full(explained).model_dump(mode="json", by_alias=True)
+    show(told, Console(file=page, width=80, force_terminal=True, highlight=False))
+
+    lines = plain(page.getvalue()).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.endswith("BUS_ASKED"))
+    stages = [line.strip("│ ").partition(":")[::2] for line in lines[place + 1 : place + 8]]
+    assert [name for name, _ in stages] == list(STAGES)
+    assert stages[-1][1].startswith(" matched, ")
+    assert max(len(line) for line in lines) <= 80

@@ -192,13 +192,21 @@ class _Page:
         head = Text.assemble((line.lead, "dim"), (f"{line.kind} " if line.kind else "", "dim"))
         label = Text(line.label)
         room = self._width - head.cell_len - tail.cell_len
+        # What a decision was made of is never cut off: each of it has a line where one is too short for all.
+        facts = line.facts if label.cell_len > room else []
+        if facts:
+            label = Text(on_one_line(line.node.label))
         label.truncate(max(room, SHORTEST_LABEL), overflow="ellipsis")
         self._print(Text.assemble(head, label, tail))
+        for name, value in facts:
+            self._said(line.below + "  ", on_one_line(name), on_one_line(value), "")
 
     def detail(self, line: TreeLine, name: str, said: str) -> None:
-        style = "red" if name == "error" else "dim"
-        lead = Text.assemble((line.lead, "dim"), (f"{name}: ", style))
-        self._hanging(lead, line.lead + " " * (len(name) + 2), said, style)
+        self._said(line.lead, name, said, "red" if name == "error" else "dim")
+
+    def _said(self, lead: str, name: str, said: str, style: str) -> None:
+        first = Text.assemble((lead, "dim"), (f"{name}: ", style or "dim"))
+        self._hanging(first, lead + " " * (len(name) + 2), said, style)
 
     def _hanging(self, first: Text, others: str, value: str, style: str) -> None:
         """A value that goes on below itself where it is longer than the line."""

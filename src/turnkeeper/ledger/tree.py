@@ -28,9 +28,19 @@ class TreeLine:
     @property
     def label(self) -> str:
         if self.node.type is NodeType.DECISION:
-            return on_one_line(" ".join([self.node.label, *_facts(self.node.metadata)]))
+            return on_one_line(" ".join([self.node.label, *(f"{name}={value}" for name, value in self.facts)]))
         purpose = self.node.metadata.get("purpose") if self.node.type is NodeType.FRAME else None
         return on_one_line(f"{self.node.label}, {purpose}" if purpose else self.node.label)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What a decision was made of, in short; what says nothing is left out."""
+        return list(_facts(self.node.metadata)) if self.node.type is NodeType.DECISION else []
+
+    @property
+    def below(self) -> str:
+        """What leads to a second line of the same node."""
+        return self.lead.replace("├─ ", "│  ").replace("└─ ", "   ")
 
     @property
     def status(self) -> str:
@@ -48,13 +58,12 @@ class TreeLine:
         return self.lead + "  ".join(part for part in (name, self.status, self.took) if part)
 
 
-def _facts(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """What a decision was made of, in short; what says nothing is left out."""
+def _facts(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in metadata.items():
         if isinstance(value, list) and value:
-            yield f"{name}={','.join(map(str, value))}"
+            yield name, ",".join(map(str, value))
         elif isinstance(value, str | int | float) and value != "":
-            yield f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+            yield name, str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def as_tree(graph: Graph, *, full: bool = False) -> str:
