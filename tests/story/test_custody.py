@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.backends import contents
 from tests.faults.process import a_worker
-from tests.story.custodians import EVERY_CUSTODY, Custodian, Talk, backend_of
+from tests.story.custodians import EVERY_CUSTODY, Custodian, KeptByTheClient, KeptByTheDevice, Talk, backend_of
 from tests.story.packed import desk
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.model.ids import TenantId, UserId
@@ -158,6 +158,39 @@ async def test_what_an_agent_remembers_by_itself_moves_with_its_turns_and_no_oth
     told = [await said(talk, text) for text in ("one", "fail", "two", "/reset", "three")]
 
     assert [text for text, _ in told if text.startswith("from")] == ["from 0", "from 1", "from 0"]
+
+
+@pytest.mark.parametrize("custodian", [KeptByTheClient, KeptByTheDevice])
+async def test_an_agent_is_not_given_the_memory_of_another_one(keeper: Turnkeeper, custodian: Custodian) -> None:
+    heads = []
+
+    async def mover(turn: AgentTurn) -> str:
+        heads.append(turn.head)
+        turn.move_head({"of": turn.context.agent, "at": turn.number})
+        return "moved"
+
+    for name in ("cook", "butler"):
+        keeper.agent(name)(mover)
+    talk = custodian(keeper, "cook")
+
+    for name in ("cook", "cook", "butler", "butler", "cook"):
+        await talk.say("on", agent=name)
+
+    assert heads == [None, {"of": "cook", "at": 1}, None, {"of": "butler", "at": 3}, None]
+
+
+async def test_a_state_that_does_not_say_whose_memory_it_holds_is_taken_as_before(keeper: Turnkeeper) -> None:
+    @keeper.agent("cook")
+    async def cook(turn: AgentTurn) -> str:
+        turn.move_head({"at": turn.number})
+        return f"from {turn.head}"
+
+    talk = KeptByTheClient(keeper, "cook")
+    await talk.say("one")
+    assert talk.carried is not None
+    talk.carried = {part: value for part, value in talk.carried.items() if part != "agent"}
+
+    assert (await talk.say("two")).text == "from {'at': 1}"
 
 
 @every_custody
@@ -317,7 +350,9 @@ async def test_who_is_asking_never_comes_from_what_is_carried(keeper: Turnkeeper
     )
 
     assert first.text == second.text == "ada of acme"
-    assert not {"tenant", "user", "owner", "role", "agent"} & set(second.carried or ())
+    assert second.carried is not None
+    assert not {"tenant", "user", "owner", "role"} & set(second.carried)
+    assert second.carried["agent"] == "doorman"
     run = await keeper.run(second.run_id, principal=ada)
     assert (run.tenant, run.user, run.agent) == ("acme", "ada", "doorman")
     with pytest.raises(TurnkeeperError):

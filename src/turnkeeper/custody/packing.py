@@ -37,7 +37,8 @@ FIRST_LEFT_OUT: Mapping[str, Any] = {"units": [], "preferences": {}, "packs": []
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """What travels between turnkeeper and whoever keeps the session. It says every part of it: what is missing was
-    lost on its way, and is not taken for nothing.
+    lost on its way, and is not taken for nothing. `agent` is whose memory `agent_head` is; a state that does not say
+    so is from before it was said.
     """
 
     version: int
@@ -53,6 +54,11 @@ class Carried(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=F
     packs: tuple[PackPin, ...]
     dialogue: dict[str, Any]
     agent_head: dict[str, Any] | None
+    agent: str | None = None
+
+    def head_for(self, agent: str) -> dict[str, Any] | None:
+        """Where the memory of this agent stands. That of another one is none of its business."""
+        return self.agent_head if self.agent in (None, agent) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class Packing:
             preferences=carried.preferences if carried else Preferences(),
             packs=carried.packs if carried else (),
             dialogue=dialogue_of(carried) if carried else Dialogue(),
-            agent_head=carried.agent_head if carried else None,
+            agent_head=carried.head_for(run.agent) if carried else None,
         )
         sent = session.revision if run.input.freshness is Freshness.STRICT else None
         if carried is None:
@@ -149,6 +155,7 @@ def _packed(conversation: Conversation, history: tuple[Message, ...], units: tup
             packs=session.packs,
             dialogue=dict(session.dialogue.given),
             agent_head=None if session.agent_head is None else dict(session.agent_head),
+            agent=session.agent,
         )
     )
     return packed

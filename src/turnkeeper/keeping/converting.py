@@ -112,9 +112,10 @@ class Converting:
         """The memory of the agent in a thread of the new session. What is carried is not believed: that of somebody
         else is not copied.
         """
-        head = ThreadHead.of(carried.agent_head)
+        told = carried.head_for(session.agent)
+        head = ThreadHead.of(told)
         if head is None:
-            return carried.agent_head
+            return told
         theirs = ThreadName(
             tenant=session.tenant,
             session_id=carried_as,
