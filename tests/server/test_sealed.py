@@ -122,7 +122,7 @@ def test_a_session_changes_hands_and_goes_on(ben: Api, ada: Api) -> None:
     assert ben.get(f"/sessions/{released['session_id']}").json()["closed_reason"] == "released"
     assert ada.post("/sessions/adopt", body).json()["code"] == "carried_invalid"
     again = ben.post(f"/sessions/{released['session_id']}/release", {}).json()
-    assert again["code"] == "session_closed"
+    assert carrying(ben, "What did I say?", again)["turn"] == 3
 
 
 def test_a_state_that_is_not_the_newest_is_told_from_one_that_is(ben: Api) -> None:

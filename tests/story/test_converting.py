@@ -216,8 +216,33 @@ async def test_who_may_not_have_a_session_may_not_release_it(keeper: Turnkeeper)
     with pytest.raises(ScopeDenied):
         await keeper.release_session(session_id, principal=bound)
     await keeper.release_session(session_id, principal=BEN)
+
+
+async def test_who_has_lost_the_state_of_a_released_session_is_given_it_again(keeper: Turnkeeper) -> None:
+    session_id, closed = [(await keeper.chat(text)).session_id for text in ("remember milk", "remember oats")]
+    await keeper.close_session(closed)
+
+    first, at_once = await asyncio.gather(*(keeper.release_session(session_id) for _ in range(2)))
+    again = await keeper.release_session(session_id)
+    told = [event.what for event in await keeper.session_events(session_id)]
+
+    assert first.carried == at_once.carried == again.carried
+    assert first.session == at_once.session == again.session
+    assert told.count("closed") == 1
     with pytest.raises(SessionClosed):
-        await keeper.release_session(session_id, principal=BEN)
+        await keeper.release_session(closed)
+
+
+async def test_a_session_that_is_longer_than_what_can_be_carried_of_it_says_so(settings: Settings) -> None:
+    async with Turnkeeper.open(settings=settings, history_messages=4) as keeper:
+        short, long = [(await keeper.chat("one")).session_id for _ in range(2)]
+        for session_id in (short, long, long):
+            await keeper.chat("and on", session_id=session_id)
+
+        released = [await keeper.release_session(session_id) for session_id in (short, long)]
+
+    assert [each.warnings for each in released] == [(), ("carried_cut",)]
+    assert [[line["seq"] for line in each.carried["history"]] for each in released] == [[1, 2, 3, 4], [3, 4, 5, 6]]
 
 
 async def test_the_same_request_adopts_once(keeper: Turnkeeper) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from turnkeeper.custody.packing import CARRIED_CUT, Carried, Packing, dialogue_of, units_of
-from turnkeeper.errors import AgentMemoryLost, ScopeDenied, SessionClosed
+from turnkeeper.errors import AgentMemoryLost, InvalidTransition, ScopeDenied, SessionClosed
 from turnkeeper.keeping.histories import FindThreads, SessionOf
 from turnkeeper.knowledge.retrieval import view_of
 from turnkeeper.model.envelope import Command
@@ -88,7 +88,7 @@ class Converting:
         return session, turn
 
     async def release(self, session_id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> Released:
-        """Close a session and give what it holds to its client.
+        """Close a session and give what it holds to its client. One that was released gives the same again.
 
         Raises SessionBusy while anything is under way in it, and SessionMoved when a turn was kept meanwhile.
         """
@@ -96,17 +96,31 @@ class Converting:
             raise ScopeDenied(Denial.POLICY_DENIED)
         session = await self.session_of(session_id, principal=principal)
         if session.status.is_terminal:
+            return await self._released_before(session)
+        released = await self._packed(session)
+        closing = SettingsChange(status=SessionStatus.CLOSED, reason=RELEASED, idle_at=released.session.revision)
+        try:
+            closed = await self.change_session(
+                session.id, closing, command=Command.RELEASE, principal=principal, trace_id=trace_id
+            )
+        except InvalidTransition:
+            return await self._released_before(await self.session_of(session_id, principal=principal))
+        return replace(released, session=closed)
+
+    async def _released_before(self, session: Session) -> Released:
+        """The same again, for who has lost the first answer. Raises SessionClosed for one that was closed otherwise."""
+        if session.closed_reason != RELEASED:
             raise SessionClosed(session.id)
+        return await self._packed(session)
+
+    async def _packed(self, session: Session) -> Released:
         window, limit = self.settings.history_messages, self.settings.session_units
-        loaded = await self.sessions.load(session.tenant, session.id, window=window)
+        loaded = await self.sessions.load(session.tenant, session.id, window=window + 1)
         units = await self.units.newest(view_of(loaded.session), limit=limit)
         kept = replace(loaded.session, agent_head=await self._head_there(loaded.session))
         carried, is_cut = self.packing.packed(replace(loaded, session=kept, units=tuple(units)[::-1]))
-        closing = SettingsChange(status=SessionStatus.CLOSED, reason=RELEASED, idle_at=loaded.session.revision)
-        closed = await self.change_session(
-            session.id, closing, command=Command.RELEASE, principal=principal, trace_id=trace_id
-        )
-        return Released(session=closed, carried=carried, warnings=(CARRIED_CUT,) if is_cut else ())
+        is_cut = is_cut or len(loaded.history) > window
+        return Released(session=loaded.session, carried=carried, warnings=(CARRIED_CUT,) if is_cut else ())
 
     async def _head_here(self, session: Session, carried_as: SessionId, carried: Carried) -> Mapping[str, Any] | None:
         """The memory of the agent in a thread of the new session. What is carried is not believed: that of somebody
