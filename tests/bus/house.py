@@ -24,6 +24,7 @@ from turnkeeper.ports.agent import AgentTurn
 Session = dict[str, Any]
 
 LIFECYCLE = (topics.MATCHED, topics.START, topics.COMPLETE, topics.ERROR)
+ABOUT_INTENTS = (topics.intents_of("intents"), f"{topics.intents_of('intents')}.response")
 BETWEEN_ORCHESTRATORS = (topics.HELLO, topics.CLAIM, topics.OWN_DEFAULT)
 
 PHRASES = {
@@ -182,8 +183,12 @@ class House:
     skills: Skills
 
     async def say(self, text: str | list[str], session: Any = None, **more: Any) -> Heard:
-        """Say something, and hear all of the round."""
-        return await self.hears_end(self.begin(text, session, **more))
+        """Say something, and hear all of the round, and whatever else is said until all is quiet."""
+        place = self.begin(text, session, **more)
+        await self.hears_end(place)
+        await self.settled()
+        left_out = (*BETWEEN_ORCHESTRATORS, *ABOUT_INTENTS, topics.UPDATE_DEFAULT)
+        return Heard(tuple(each for each in self.person.heard[place:] if each.type not in left_out))
 
     def begin(self, text: str | list[str], session: Any = None, **more: Any) -> int:
         """Say something, and go on; gives where in what was heard it began."""
@@ -221,8 +226,9 @@ class House:
 
     @property
     def default(self) -> Session:
-        """What the device holds."""
-        return self.keeper.device.read(self.orchestrator.principal)
+        """What the device holds, but for its conversation."""
+        held = self.keeper.device.read(self.orchestrator.principal)
+        return {name: value for name, value in held.items() if name != "turnkeeper"}
 
 
 def a_settings(folder: Path, **more: Any) -> Settings:

@@ -61,7 +61,7 @@ class Orchestrator:
     def hear(self, message: Message) -> None:
         self.place += 1
         if not self.claims.heard(message):
-            self.claims.entered(message)
+            self.claims.entered(message, message)
 
     def wait(self) -> None:
         """Its patience runs out."""

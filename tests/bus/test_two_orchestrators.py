@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -170,6 +171,7 @@ async def test_only_the_owner_takes_over_what_is_said_of_the_device(tmp_path: Pa
         assert (owner.default.get("site_id"), other.default) == ("hall", {})
 
         # Somebody else takes it: what is remembered here is of no use any more.
-        await owner.tell(topics.OWN_DEFAULT, {"orchestrator": other.orchestrator.id, "term": 10**15})
+        soon = int(time.time() * 1000) + 60_000
+        await owner.tell(topics.OWN_DEFAULT, {"orchestrator": other.orchestrator.id, "term": soon})
         await other.settled()
         assert owner.default == {}

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any
 
+from turnkeeper.bus import topics
 from turnkeeper.bus.carrier import CONVERSATION, is_default, session_id_of
 from turnkeeper.bus.dispatching import LiveDispatch
-from turnkeeper.bus.plugins import STOPPED, KnownIntent, Match, Utterance
-from turnkeeper.errors import EnvelopeInvalid, RunEnded
+from turnkeeper.bus.message import Message
+from turnkeeper.bus.plugins import KnownIntent, Match, Utterance
+from turnkeeper.errors import RunEnded
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.principal import Principal
@@ -39,6 +41,7 @@ class Agents:
         self._keeper, self._principal, self.names, self._lang = keeper, principal, tuple(names), lang
         self._device = asyncio.Lock()
         self._at_work: dict[str, list[_Work]] = {}
+        self._stopping: set[asyncio.Task[None]] = set()
 
     async def match(self, utterance: Utterance) -> Match | None:
         persona = utterance.session.get("persona_id")
@@ -52,14 +55,26 @@ class Agents:
         """Whether one of them is at work for this session."""
         return bool(self._at_work.get(session_id_of(utterance.session)))
 
+    async def stop(self, dispatch: LiveDispatch) -> None:
+        """The end of what they do for this session."""
+        await self._stop_all(dispatch.facts.session_id)
+
+    def heard(self, message: Message) -> None:
+        """Everybody is to stop what they do for a session."""
+        session = message.session
+        if message.type == topics.STOP and (session is None or isinstance(session, dict)):
+            stopping = asyncio.get_running_loop().create_task(self._stop_all(session_id_of(session or {})))
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+
+    async def _stop_all(self, session_id: str) -> None:
+        for work in tuple(self._at_work.get(session_id, ())):
+            work.is_stopped = True
+            await self._stop(work)
+
     async def handle(self, dispatch: LiveDispatch) -> None:
-        """A Run of the agent, and then what it said; or the end of those that are on."""
+        """A Run of the agent, and then what it said."""
         name = str(dispatch.message.skill_id)
-        if dispatch.message.type == f"{name}:{STOPPED}":
-            for work in self._at_work.get(dispatch.facts.session_id, []):
-                work.is_stopped = True
-                await self._stop(work)
-            return
         try:
             reply = await self._reply(dispatch, name)
         except RunEnded as ended:
@@ -112,17 +127,9 @@ class Agents:
                 del self._at_work[session_id]
 
     async def _accepted(self, dispatch: LiveDispatch, name: str) -> Ticket:
-        carried = None if is_default(dispatch.session) else conversation_for(dispatch.session.get(CONVERSATION), name)
-        try:
-            return await self._submitted(dispatch, name, carried)
-        except EnvelopeInvalid as invalid:
-            if carried is None or not _is_about_carried(invalid):
-                raise
-            log.warning("session field left out", extra={"field": CONVERSATION, "faults": len(invalid.details)})
-            return await self._submitted(dispatch, name, None)
-
-    async def _submitted(self, dispatch: LiveDispatch, name: str, carried: dict[str, Any] | None) -> Ticket:
+        """A conversation that cannot be read, of a newer turnkeeper perhaps, is refused and stays as it came."""
         facts = dispatch.facts
+        carried = None if is_default(dispatch.session) else conversation_for(dispatch.session.get(CONVERSATION), name)
         return await self._keeper.submit(
             dispatch.utterance,
             agent=name,
@@ -146,12 +153,7 @@ class _Work:
 
 def conversation_for(conversation: Any, name: str) -> dict[str, Any] | None:
     """The conversation that a session brings. Where another agent's own memory stands is of no use to this one."""
-    if not isinstance(conversation, dict):
+    if not isinstance(conversation, dict) or not conversation:
         return None
-    other = conversation.get("agent") != name
-    left_out = {"agent", "agent_head"} if other else {"agent"}
-    return {key: value for key, value in conversation.items() if key not in left_out}
-
-
-def _is_about_carried(invalid: EnvelopeInvalid) -> bool:
-    return any(str(detail.get("pointer", "")).startswith("/carried") for detail in invalid.details)
+    carried = {key: value for key, value in conversation.items() if key != "agent"}
+    return carried if conversation.get("agent") == name else {**carried, "agent_head": None}

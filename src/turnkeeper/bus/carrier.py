@@ -4,19 +4,20 @@ It stays a plain mapping all the way: presence is what the rules go by, and keys
 as they went in. A field is left out, never null.
 """
 
-import copy
 import logging
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from turnkeeper.bus.message import Message
+from turnkeeper.bus.message import Message, copied
 
 log = logging.getLogger(__name__)
 
 DEFAULT = "default"
 CONVERSATION = "turnkeeper"
 """The field in which a conversation with one of our agents travels; see `custody.packing`."""
+
+MOST = 1e18
+"""No moment and no place is further away."""
 
 TRANSFORMER_KINDS = ("audio", "utterance", "metadata", "intent", "dialog", "tts")
 
@@ -44,7 +45,7 @@ def fields_of(session: Mapping[str, Any]) -> dict[str, Any]:
             continue
         check = FIELDS.get(name)
         if check is None:
-            found[name] = copy.deepcopy(value)
+            found[name] = copied(value)
             continue
         kept = check(value)
         if kept is None:
@@ -71,7 +72,7 @@ def merged(stored: Mapping[str, Any], brought: Mapping[str, Any]) -> dict[str, A
     The context of intents is merged entry by entry, and an entry that is null goes.
     """
     fields = fields_of(brought)
-    result = {**copy.deepcopy(dict(stored)), **fields}
+    result = {**copied(dict(stored)), **fields}
     if "intent_context" in fields:
         entries = {**stored.get("intent_context", {}), **fields["intent_context"]}
         _put(result, "intent_context", {key: entry for key, entry in entries.items() if entry is not None})
@@ -86,7 +87,7 @@ def replaced(current: Mapping[str, Any], base: Mapping[str, Any], snapshot: Mapp
     A field that they left out is gone. What others changed meanwhile, and they did not, stays.
     """
     after = fields_of(snapshot)
-    result = copy.deepcopy(dict(current))
+    result = copied(dict(current))
     for name in {*base, *after} - {"session_id", "intent_context"}:
         if name not in after:
             result.pop(name, None)
@@ -166,7 +167,7 @@ def _handlers(value: Any) -> list[dict[str, Any]] | None:
     """Here an empty list is a value: it says that there are none. Entries that say nothing useful are left out."""
     if not isinstance(value, list):
         return None
-    return [copy.deepcopy(each) for each in value if _is_handler(each, "activated_at")]
+    return [copied(each) for each in value if _is_handler(each, "activated_at")]
 
 
 def _is_handler(value: Any, at: str) -> bool:
@@ -174,16 +175,14 @@ def _is_handler(value: Any, at: str) -> bool:
 
 
 def _response_mode(value: Any) -> dict[str, Any] | None:
-    return copy.deepcopy(value) if _is_handler(value, "expires_at") else None
+    return copied(value) if _is_handler(value, "expires_at") else None
 
 
 def _intent_context(value: Any) -> dict[str, Any] | None:
     """Entries that are null stay: they mean that a key goes."""
     if not isinstance(value, dict):
         return None
-    return {
-        key: copy.deepcopy(entry) for key, entry in value.items() if entry is None or _is_context_entry(entry)
-    } or None
+    return {key: copied(entry) for key, entry in value.items() if entry is None or _is_context_entry(entry)} or None
 
 
 def _is_context_entry(entry: Any) -> bool:
@@ -206,12 +205,12 @@ def _location(value: Any) -> dict[str, Any] | None:
         "lon": not is_number(value.get("lon")) or abs(value["lon"]) > 180,
         "tz": not _text(value.get("tz")),
     }
-    kept = {name: copy.deepcopy(each) for name, each in value.items() if not wrong.get(name) and each is not None}
+    kept = {name: copied(each) for name, each in value.items() if not wrong.get(name) and each is not None}
     return kept or None
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MOST < value < MOST
 
 
 def _all(names: Iterable[str], check: Callable[[Any], Any]) -> dict[str, Callable[[Any], Any]]:

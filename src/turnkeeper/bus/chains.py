@@ -1,5 +1,6 @@
 """Running the transformers of one hook, one after the other, as the session and the deployment want them."""
 
+import asyncio
 import copy
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,11 +14,15 @@ from turnkeeper.bus.transformers import Chained, Hook, Transformed, Transformer
 
 log = logging.getLogger(__name__)
 
+TRANSFORMER_SECONDS = 10.0
+
 
 class Chains:
     """All transformers that are there, by the hook at which they stand."""
 
-    def __init__(self, transformers: Iterable[Transformer] = ()) -> None:
+    def __init__(self, transformers: Iterable[Transformer] = (), *, seconds: float = TRANSFORMER_SECONDS) -> None:
+        """One that takes longer than so many seconds counts as nothing changed."""
+        self._seconds = seconds
         self._by_hook: dict[Hook, dict[str, Transformer]] = {hook: {} for hook in Hook}
         for each in transformers:
             self.add(each)
@@ -36,7 +41,7 @@ class Chains:
 
     def composed(self, session: Mapping[str, Any]) -> "Composed":
         """The chains for one utterance, from the session as it is when the utterance comes in."""
-        return Composed(by_hook={hook: self._chain(hook, session) for hook in Hook})
+        return Composed(by_hook={hook: self._chain(hook, session) for hook in Hook}, seconds=self._seconds)
 
     def _chain(self, hook: Hook, session: Mapping[str, Any]) -> tuple[Transformer, ...]:
         """What the session prefers, as far as it is there and not ruled out; else everything by priority."""
@@ -54,20 +59,23 @@ class Composed:
     """The chains that one utterance goes through; they stay the same from its first hook to its last."""
 
     by_hook: Mapping[Hook, Sequence[Transformer]]
+    seconds: float = TRANSFORMER_SECONDS
 
     async def run(self, hook: Hook, artifact: Any, context: Mapping[str, Any], lang: str | None = None) -> Chained:
         """Everything that the chain of this hook makes of it. The input stays as it is."""
         now = Chained(artifact=copy.deepcopy(artifact), context=copy.deepcopy(dict(context)), lang=lang)
         for transformer in self.by_hook.get(hook, ()):
-            now = await _through(transformer, hook, now)
+            now = await _through(transformer, hook, now, self.seconds)
             if now.cancelled_by is not None:
                 break
         return now
 
 
-async def _through(transformer: Transformer, hook: Hook, before: Chained) -> Chained:
+async def _through(transformer: Transformer, hook: Hook, before: Chained, seconds: float) -> Chained:
+    artifact, context = copy.deepcopy(before.artifact), copy.deepcopy(before.context)
     try:
-        made = await transformer.transform(copy.deepcopy(before.artifact), copy.deepcopy(before.context), before.lang)
+        async with asyncio.timeout(seconds):
+            made = await transformer.transform(artifact, context, before.lang)
     except Exception:
         log.warning("transformer failed", exc_info=True, extra={"hook": str(hook), "id": transformer.id})
         return before

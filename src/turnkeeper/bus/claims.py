@@ -21,7 +21,9 @@ from turnkeeper.bus.topics import CLAIM, HELLO, OWN_DEFAULT
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 4096
+MOST_WAITING = 50_000
+MOST_AHEAD = 86_400_000
+"""No clock is more than a day ahead of another; a term that is was made up."""
 
 MOST_COUNTED = 4096
 
@@ -64,7 +66,10 @@ class Claims:
         self._now, self._patience, self._later = now, patience, later or _on_the_loop
         self._generation: str | None = None
         self._hello: str | None = None
-        self._is_first = False
+        self._is_first, self._is_leaving, self._was_owner = False, False, False
+        self._mine: set[Place] = set()
+        self._all_settled = asyncio.Event()
+        self._all_settled.set()
         self._counts: dict[str, int] = {}
         self._waiting: dict[Place, Entered] = {}
         self._owner: str | None = None
@@ -84,13 +89,16 @@ class Claims:
         """There is a bus, maybe another one than before: nothing that was known of it counts. Who is the first one
         there need not wait for others to say who owns `default`."""
         self.closed()
-        self._is_first = is_first
+        self._is_first, self._is_leaving = is_first, False
         self._hello = self._new_id()
         self._say(HELLO, {"orchestrator": self._me, "hello": self._hello})
 
     def closed(self) -> None:
+        self._was_owner = self.owns_default or (self._was_owner and self._owner is None)
         self._generation, self._hello = None, None
         self._waiting.clear()
+        self._mine.clear()
+        self._all_settled.set()
         self._own(None)
         self._stop_waiting()
 
@@ -106,18 +114,29 @@ class Claims:
             return False
         return True
 
-    def entered(self, message: Message) -> None:
-        """An utterance has come in. What came before we joined is for those who were there."""
-        if self._generation is None:
+    def leave(self) -> None:
+        """Claim nothing more. What was claimed may still be won, and whoever owned `default` says that it does not."""
+        self._is_leaving = True
+        self._stop_waiting()
+        if self.owns_default:
+            self._say(OWN_DEFAULT, {"orchestrator": None, "term": self._term + 1})
+
+    async def settled(self) -> None:
+        """Return when it is known of every utterance that we claimed whose it is."""
+        await self._all_settled.wait()
+
+    def entered(self, message: Message, raw: Message) -> None:
+        """An utterance has come in, `raw` as it was on the bus. What came before we joined is for who was there."""
+        if self._generation is None or self._is_leaving:
             return
-        place = (self._generation, *self._counted(message))
+        place = (self._generation, *self._counted(raw))
         session = message.session
         # One whose carrier is malformed belongs to no session; anybody may say so.
         is_for_owner = session is None or (isinstance(session, dict) and is_default(session))
         entry = Entered(message=message, is_for_owner=is_for_owner)
         if len(self._waiting) >= MOST_WAITING:
-            log.warning("utterances that nobody takes are forgotten", extra={"count": len(self._waiting)})
-            self._waiting.clear()
+            log.warning("utterance that nobody takes is forgotten", extra={"waiting": len(self._waiting)})
+            self._forget(next(iter(self._waiting)))
         self._waiting[place] = entry
         if not entry.is_for_owner or self.owns_default:
             self._claim(place)
@@ -144,12 +163,15 @@ class Claims:
         if is_mine and self._is_first:
             self._bid()
         if is_mine:
-            self._wait()
+            # Who owned it before comes first: it still has what the others would have to do without.
+            self._wait(self._patience / 4 if self._was_owner else self._patience)
         elif self._owner is not None:
             self._say(OWN_DEFAULT, {"orchestrator": self._owner, "term": self._term})
 
     def _claim(self, place: Place) -> None:
         hello, said, number = place
+        self._mine.add(place)
+        self._all_settled.clear()
         claim = {"hello": hello, "said": said, "number": number}
         self._say(CLAIM, {**claim, "orchestrator": self._me, "utterance_id": self._new_id()})
 
@@ -161,19 +183,29 @@ class Claims:
         entry = self._waiting.get((hello, what, number))
         if entry is None or not isinstance(utterance_id, str) or (entry.is_for_owner and who != self._owner):
             return
-        del self._waiting[(hello, what, number)]
+        self._forget((hello, what, number))
         if who == self._me:
             self._won(entry.message, utterance_id)
 
+    def _forget(self, place: Place) -> None:
+        del self._waiting[place]
+        self._mine.discard(place)
+        if not self._mine:
+            self._all_settled.set()
+
     def _taken_over(self, said: dict[str, Any]) -> None:
         who, term = said.get("orchestrator"), said.get("term")
-        if not isinstance(who, str) or not isinstance(term, int) or self._generation is None:
+        if not (who is None or isinstance(who, str)) or not isinstance(term, int) or self._generation is None:
+            return
+        if not 0 < term <= int(self._now() * 1000) + MOST_AHEAD:
             return
         if term <= self._term and not (term == self._term and self._owner is None):
             return
         self._term = term
         self._own(who)
-        if not self.owns_default:
+        if who is None and not self._is_leaving:
+            self._wait()
+        if not self.owns_default or self._is_leaving:
             return
         for place in [place for place, entry in self._waiting.items() if entry.is_for_owner]:
             self._claim(place)
@@ -183,15 +215,15 @@ class Claims:
             self._owner = who
             self._owned_by(who)
 
-    def _wait(self) -> None:
+    def _wait(self, seconds: float | None = None) -> None:
         """Give whoever owns `default` the time to say so, or to take what is waiting."""
         self._stop_waiting()
         since = frozenset(self._waiting)
-        self._timer = self._later(self._patience, lambda: self._waited(since))
+        self._timer = self._later(self._patience if seconds is None else seconds, lambda: self._waited(since))
 
     def _waited(self, since: frozenset[Place]) -> None:
         self._timer = None
-        if self.owns_default:
+        if self.owns_default or self._is_leaving:
             return
         left_lying = [place for place, entry in self._waiting.items() if entry.is_for_owner]
         if self._owner is None or any(place in since for place in left_lying):

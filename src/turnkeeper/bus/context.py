@@ -4,10 +4,11 @@ A key with an owner in front, `<owner>:<key>`, is that one's own; a bare key is 
 session, or what stands in its `intent_context`, and leaves it as it is.
 """
 
-import copy
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from turnkeeper.bus.message import copied
 
 MOST_ENTRIES = 1024
 FIELD = "intent_context"
@@ -86,7 +87,7 @@ def is_live(entry: Any, now: float) -> bool:
 
 def _entries(session: Mapping[str, Any]) -> dict[str, Any]:
     """A copy, to be changed."""
-    return copy.deepcopy(dict(_read(session)))
+    return copied(dict(_read(session)))
 
 
 def _read(session: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -95,7 +96,7 @@ def _read(session: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _with(session: Mapping[str, Any], entries: dict[str, Any]) -> dict[str, Any]:
-    result = {name: copy.deepcopy(value) for name, value in session.items() if name != FIELD}
+    result = {name: copied(value) for name, value in session.items() if name != FIELD}
     return {**result, FIELD: entries} if entries else result
 
 

@@ -1,13 +1,12 @@
 """Handing an utterance to its handler, in this process or in another one, until it is through."""
 
 import asyncio
-import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from turnkeeper.bus import topics
-from turnkeeper.bus.message import Message, is_json
+from turnkeeper.bus.message import Message, copied, is_json
 from turnkeeper.bus.plugins import STOPPED, Match
 from turnkeeper.bus.recording import RoundFacts
 from turnkeeper.bus.working import Session, Working
@@ -86,12 +85,13 @@ class Window:
         self.dispatch, self._working = dispatch, working
         self.base: Session = working.read()
         self.spoken: list[str] = []
+        self.is_over = False
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def adopt(self, snapshot: Session) -> None:
         """The session as the handler has it now."""
         self._working.replace(self.base, snapshot)
-        self.base = copy.deepcopy(snapshot)
+        self.base = copied(snapshot)
 
     def hear(self, type: str, data: dict[str, Any]) -> None:
         text = data.get("utterance")
@@ -158,21 +158,30 @@ class LiveDispatch:
         await self.speak(question, listen=True)
 
     async def sync(self, fields: dict[str, Any]) -> None:
+        if not is_json(fields):
+            raise ValueError("what is told of a session must be JSON")
         self._catch_up()
-        self._working.merge(fields)
-        self.session.clear()
-        self.session.update(self._working.read())
-        self._window.base = copy.deepcopy(self.session)
-        self._send(self.message.forward(topics.SYNC, {"session": copy.deepcopy(fields)}).carrying(self.session))
+        if not self._window.is_over:
+            self._working.merge(fields)
+            self._take_over()
+        self._send(self.message.forward(topics.SYNC, {"session": copied(fields)}).carrying(self.session))
 
     def _catch_up(self) -> None:
-        """What the handler did to its session counts from here on, upon what others did to it meanwhile."""
+        """What the handler did to its session counts from here on, upon what others did to it meanwhile.
+
+        What it does once its round is over counts no more than what anybody says beside a round.
+        """
         if not is_json(self.session):
             raise ValueError("what is put into a session must be JSON")
+        if self._window.is_over:
+            return
         self._window.adopt(self.session)
+        self._take_over()
+
+    def _take_over(self) -> None:
         self.session.clear()
         self.session.update(self._working.read())
-        self._window.base = copy.deepcopy(self.session)
+        self._window.base = copied(self.session)
 
     def finish(self) -> None:
         """What the handler changed last counts as well, although nothing carried it."""

@@ -15,11 +15,11 @@ from types import TracebackType
 from typing import Self
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.exceptions import InvalidStatus
 from websockets.protocol import State
 
 from turnkeeper.bus.message import Malformed, Message, decoded
-from turnkeeper.errors import BusBacklogged, BusRefused, BusUnreachable
+from turnkeeper.errors import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +68,13 @@ class Link:
         return self._connection is not None and self._connection.protocol.state is State.OPEN
 
     def send(self, message: Message) -> None:
-        """Put it on its way, in order. Raises BusBacklogged, and ValueError for what is no JSON or on a closed link."""
+        """Put it on its way, in order. Raises BusBacklogged or BusFrameTooLarge, and ValueError for what is no JSON or
+        on a closed link."""
         if self._is_closed:
             raise ValueError("this link is closed")
         frame = message.encoded().encode()
+        if len(frame) > self._frame_bytes:
+            raise BusFrameTooLarge(len(frame), self._frame_bytes)
         connection = self._connection
         if connection is not None and self.is_open and not self._waiting and not connection.paused:
             connection.say(frame)
@@ -123,7 +126,8 @@ class Link:
                 await self._connected()
             except InvalidStatus as refused:
                 self._failed(_refusal(refused))
-            except (OSError, WebSocketException) as error:
+            except Exception as error:
+                # Whatever it is, also what the library stumbles over: a link that gives up is of no use to anybody.
                 self._failed(error)
             await asyncio.sleep(random.uniform(self._pause / 2, self._pause))
             self._pause = min(self._pause * 2, MOST_SECONDS)

@@ -1,7 +1,6 @@
 """Finding who is to handle an utterance: the stages of the pipeline, asked one after the other."""
 
 import asyncio
-import copy
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.bus import carrier
-from turnkeeper.bus.message import is_json
+from turnkeeper.bus.message import copied, is_json
 from turnkeeper.bus.plugins import KnownIntent, Match, PipelinePlugin, Utterance, is_pipeline_id
 
 log = logging.getLogger(__name__)
@@ -98,10 +97,10 @@ class Pipeline:
     async def _ask(self, stage: _Stage, utterance: Utterance) -> tuple[Match | None, str]:
         if stage.failures >= MOST_FAILURES and time.monotonic() < stage.rests_until:
             return None, "resting"
-        copied = replace(utterance, session=copy.deepcopy(utterance.session))
+        own = replace(utterance, session=copied(utterance.session))
         try:
             async with asyncio.timeout(self._seconds):
-                match = await stage.plugin.match(copied)
+                match = await stage.plugin.match(own)
         except TimeoutError:
             log.warning("pipeline plugin too slow", extra={"pipeline_id": stage.plugin.pipeline_id})
             return None, "too slow"

@@ -5,6 +5,7 @@ one orchestrator that owns it.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import logging
@@ -35,10 +36,11 @@ from turnkeeper.bus.queries import HOOKS, Queries
 from turnkeeper.bus.recording import RoundRuns
 from turnkeeper.bus.round import Desk, Round
 from turnkeeper.bus.rules import BusRules
+from turnkeeper.bus.topics import TOO_LARGE
 from turnkeeper.bus.transformers import Transformer
 from turnkeeper.bus.wire import PlainWire, Wire
 from turnkeeper.bus.working import Session, named, of_device
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.errors import BusFrameTooLarge, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.ids import UserId
 from turnkeeper.model.principal import LOCAL, Principal, Role
@@ -47,8 +49,12 @@ log = logging.getLogger(__name__)
 
 BUS = Principal(tenant=LOCAL.tenant, user=UserId("bus"), role=Role.MEMBER)
 """Who speaks through a bus, as the ledger knows it: a bus tells nobody apart, so nobody there is more than a member."""
+OURS_TO_SAY = frozenset({"utterance_id", "skill_id", "pipeline_id", "canceled", "cancel_reason", "cancel_by"})
+"""What an orchestrator stamps in a round; whatever came with the utterance is of another one, or made up."""
 MARGIN_SECONDS, FOR_EVER_SECONDS = 10.0, 10 * 365 * 86_400.0
 MOST_ECHOES = 1024
+LAST_CLAIMS_SECONDS = 1.0
+"""How long one that goes waits for the last utterances that may be its own."""
 
 
 class Orchestrator:
@@ -81,7 +87,7 @@ class Orchestrator:
         stages: tuple[PipelinePlugin, ...] = (stop, self._converse, self.intents, *fallbacks(self._fallbacks))
         for plugin in stages:
             self._pipeline.add(plugin)
-        self._chains, self._handlers = Chains(), Handlers()
+        self._chains, self._handlers = Chains(seconds=self._rules.match_seconds), Handlers()
         self.handler("stop", GLOBAL_STOP)(stop_everything)
         self._add_agents(agents)
         self._device = OwnedDevice(keeper, principal)
@@ -178,6 +184,7 @@ class Orchestrator:
         self._pipeline.add(agents)
         for name in names:
             self._handlers.add(name, None, Registered(handle=agents.handle, records=True))
+            self._handlers.add(name, STOPPED, Registered(handle=agents.stop))
             self._claims_of_skills[name] = _never
             self._stops_of_skills[name] = agents.can_stop
 
@@ -207,12 +214,16 @@ class Orchestrator:
             await self._joined.wait()
 
     def leave(self) -> None:
-        """Take no utterance from now on, so that others do; rounds that are on go on."""
+        """Take no utterance from now on, so that others do; what is claimed is served, and rounds that are on go on."""
         self._is_leaving = True
-        self._claims.closed()
+        self._claims.leave()
         self._spawn(self._device.leave())
 
     async def _let_go(self) -> None:
+        self.leave()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_CLAIMS_SECONDS):
+                await self._claims.settled()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -237,7 +248,9 @@ class Orchestrator:
                 self._link.send(each)
             except TurnkeeperError as error:
                 log.warning("message lost", extra={"topic": each.type, "code": error.code})
-        if message.type == topics.SYNC and len(self._echoes) < MOST_ECHOES:
+                if each.type == topics.HANDLED and isinstance(error, BusFrameTooLarge):
+                    self._link.send(_without_session(each))
+        if message.type == topics.SYNC and message.utterance_id in self._rounds and len(self._echoes) < MOST_ECHOES:
             self._echoes[_fingerprint(message)] += 1
 
     # --- what is heard
@@ -246,12 +259,12 @@ class Orchestrator:
         message = self._wire.inbound(raw)
         if message is None:
             return
-        if not self._is_leaving and self._claims.heard(message):
+        if self._claims.heard(message):
             if self._claims.is_settled:
                 self._joined.set()
             return
         if message.type == topics.UTTERANCE:
-            self._claims.entered(message)
+            self._claims.entered(message, raw)
             return
         try:
             session = carrier.carried(message)
@@ -270,10 +283,9 @@ class Orchestrator:
                 plugin.heard(message)
         id = carrier.session_id_of(session)
         found = self._rounds.get(message.utterance_id or "")
-        if found is not None:
-            if found.working.id == id:
-                found.heard(message, session)
-        elif message.type in (topics.DONE, topics.FAILED):
+        if found is not None and found.working.id == id:
+            found.heard(message, session)
+        elif message.utterance_id is None and message.type in (topics.DONE, topics.FAILED):
             self._through(message, id, session)
 
     def _through(self, message: Message, id: str, session: Session) -> None:
@@ -325,7 +337,8 @@ class Orchestrator:
         except carrier.MalformedCarrier:
             self._reject(message, utterance_id)
             return
-        stamped = replace(message, context={**message.context, "utterance_id": utterance_id})
+        context = {name: value for name, value in message.context.items() if name not in OURS_TO_SAY}
+        stamped = replace(message, context={**context, "utterance_id": utterance_id})
         working = of_device(self._device) if carrier.is_default(session) else named(session)
         round = Round(self._desk, stamped, working, utterance_id)
         if len(self._rounds) >= self._rules.rounds:
@@ -374,6 +387,15 @@ async def _never(utterance: Utterance) -> bool:
 def _run_seconds(rules: BusRules) -> float:
     """A Run must not be over before its handler is given up."""
     return rules.handler_seconds + MARGIN_SECONDS if rules.handler_seconds > 0 else FOR_EVER_SECONDS
+
+
+def _without_session(ended: Message) -> Message:
+    """A round has its end, also where its session does not fit on the bus any more.
+
+    The end says so: whoever keeps the session keeps what it has.
+    """
+    id = carrier.session_id_of(ended.context.get("session") or {})
+    return replace(ended, data={**ended.data, TOO_LARGE: True}).carrying({"session_id": id})
 
 
 def _fingerprint(message: Message) -> bytes:

@@ -4,9 +4,10 @@ Two lists go by recency: `active_handlers`, whom a stop would reach, and `conver
 everybody else. Every function takes a session and leaves it as it is.
 """
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from turnkeeper.bus.message import copied
 
 MOST_CONVERSING = 64
 
@@ -25,26 +26,23 @@ def stamped(session: Mapping[str, Any], skill_id: str, now: float, most: int = M
     """The session with this skill first among those that converse. The oldest goes, unless it waits for an answer."""
     handlers = _promoted(conversing(session), skill_id, now)
     waiting = _waiting(session, now)
-    while len(handlers) > most:
-        # The newest is the one that is stamped just now, so it is never dropped either.
-        oldest = next((each for each in reversed(handlers[1:]) if each["skill_id"] != waiting), None)
-        if oldest is None:
-            break
-        handlers.remove(oldest)
-    return _with(session, "converse_handlers", handlers)
+    too_old = [each for each in handlers[most:] if each["skill_id"] == waiting]
+    # The newest is the one that is stamped just now, so it is never dropped either.
+    kept = handlers[: max(1, most - len(too_old))]
+    return _with(session, "converse_handlers", [*kept, *too_old])
 
 
 def not_conversing(session: Mapping[str, Any], skill_ids: Iterable[str]) -> dict[str, Any]:
     """The session without these skills among those that converse."""
     if "converse_handlers" not in session:
-        return copy.deepcopy(dict(session))
+        return copied(dict(session))
     return _with(session, "converse_handlers", without(conversing(session), set(skill_ids)))
 
 
 def pruned_converse(session: Mapping[str, Any], ttl: float, now: float) -> dict[str, Any]:
     """The session without those that conversed too long ago; who waits for an answer stays. A ttl of 0 keeps all."""
     if ttl <= 0 or "converse_handlers" not in session:
-        return copy.deepcopy(dict(session))
+        return copied(dict(session))
     waiting = _waiting(session, now)
     kept = [each for each in conversing(session) if each["skill_id"] == waiting or not now - each["activated_at"] > ttl]
     return _with(session, "converse_handlers", kept)
@@ -57,7 +55,7 @@ def holder(session: Mapping[str, Any], now: float) -> str | None:
 
 
 def without_response_mode(session: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: copy.deepcopy(value) for name, value in session.items() if name != "response_mode"}
+    return {name: copied(value) for name, value in session.items() if name != "response_mode"}
 
 
 def newest(handlers: Sequence[Mapping[str, Any]]) -> str | None:
@@ -90,7 +88,7 @@ def _handlers(session: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     entries = session.get(name)
     for each in entries if isinstance(entries, list) else []:
-        found.setdefault(each["skill_id"], copy.deepcopy(each))
+        found.setdefault(each["skill_id"], copied(each))
     return list(found.values())
 
 
@@ -106,4 +104,4 @@ def _waiting(session: Mapping[str, Any], now: float) -> str | None:
 
 
 def _with(session: Mapping[str, Any], name: str, handlers: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**copy.deepcopy(dict(session)), name: handlers}
+    return {**copied(dict(session)), name: handlers}

@@ -85,6 +85,8 @@ class Round:
         if self._is_over:
             return
         self._is_over = True
+        if self.window is not None:
+            self.window.is_over = True
         self._emit(self._last().forward(topics.HANDLED, {"run_id": self.run_id} if self.run_id else {}))
 
     def _last(self) -> Message:

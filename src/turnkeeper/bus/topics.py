@@ -10,6 +10,9 @@ SPEAK = "ovos.utterance.speak"
 CANCELLED = "ovos.utterance.cancelled"
 HANDLED = "ovos.utterance.handled"
 
+TOO_LARGE = "session_too_large"
+"""In the data of an end marker: the session is not all there, because it does not fit on the bus."""
+
 SYNC = "ovos.session.sync"
 REJECTED = "ovos.session.rejected"
 UPDATE_DEFAULT = "ovos.session.update_default"

@@ -4,11 +4,11 @@ A named session is the round's own and gone with it. `default` is the device's: 
 whatever one of them changes the others see at once.
 """
 
-import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 from turnkeeper.bus import carrier
+from turnkeeper.bus.message import copied
 
 Session = dict[str, Any]
 
@@ -40,7 +40,7 @@ class Working:
 
     def read(self) -> Session:
         """A copy, with the id: what a message carries now."""
-        return {**copy.deepcopy(self._read()), "session_id": self.id}
+        return {**copied(self._read()), "session_id": self.id}
 
     def change(self, changed: Callable[[Session], Session]) -> None:
         self._write(changed(self.read()))

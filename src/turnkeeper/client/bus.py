@@ -255,7 +255,7 @@ class BusClient:
             return
         is_own = session_id_of(session) == self.session_id
         asked = self._belongs_to(message, is_own=is_own)
-        if is_own and not self.is_default:
+        if is_own and not self.is_default and message.data.get(topics.TOO_LARGE) is not True:
             self._adopt(message, session, asked)
         if asked is not None:
             self._note(asked, message)

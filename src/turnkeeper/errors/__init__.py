@@ -49,7 +49,7 @@ from turnkeeper.errors.knowledge import (
     UnitNotFound,
     UnitTextInvalid,
 )
-from turnkeeper.errors.links import BusBacklogged, BusRefused, BusUnreachable
+from turnkeeper.errors.links import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
 from turnkeeper.errors.requests import (
     BodyTooLarge,
@@ -155,6 +155,7 @@ __all__ = [
     "BodyTooLarge",
     "BudgetExceeded",
     "BusBacklogged",
+    "BusFrameTooLarge",
     "BusRefused",
     "BusUnreachable",
     "CarriedInvalid",

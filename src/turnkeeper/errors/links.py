@@ -30,3 +30,15 @@ class BusBacklogged(TurnkeeperError):
 
     def __init__(self, waiting: int) -> None:
         super().__init__(f"{waiting} messages wait to be sent over the bus already. Send this one again later.")
+
+
+class BusFrameTooLarge(TurnkeeperError):
+    code = "bus_frame_too_large"
+    http_status = 413
+    title = "The message is too large for the bus"
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(
+            f"The message has {size} bytes, and the bus takes {most}. Keep less in the session, or raise "
+            "TURNKEEPER_BUS_FRAME_BYTES on every node."
+        )

@@ -14,6 +14,7 @@ from typing import Any
 from turnkeeper.bus import context, recency
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.pipeline.templates import MOST_WORDS, MalformedTemplate, Template, values
+from turnkeeper.bus.pipeline.words import MOST_CHARACTERS as MOST_SAID
 from turnkeeper.bus.pipeline.words import Words
 from turnkeeper.bus.plugins import RESERVED, KnownIntent, Match, Utterance
 
@@ -197,6 +198,8 @@ class Intents:
         known = [intent for intent in self._in(utterance.lang) if intent.skill_id not in refused]
         allowed = [intent for intent in known if self._is_allowed(intent, utterance)]
         for text in utterance.candidates:
+            if len(text) > MOST_SAID:
+                continue
             words = Words(text=text)
             best: tuple[Sensed, Intent] | None = None
             for number, intent in enumerate(allowed):

@@ -6,7 +6,7 @@ from turnkeeper.bus import recency, topics
 from turnkeeper.bus.handlers import Dispatch
 from turnkeeper.bus.pipeline.polling import Question, asked, first_claim
 from turnkeeper.bus.pipeline.stop_words import EVERYTHING, STOP
-from turnkeeper.bus.pipeline.words import folded
+from turnkeeper.bus.pipeline.words import MOST_CHARACTERS, folded
 from turnkeeper.bus.plugins import GLOBAL_STOP, STOPPED, Claim, KnownIntent, Match, Utterance
 
 WINDOW_SECONDS = 0.5
@@ -25,6 +25,8 @@ class Stop:
         return "stop"
 
     async def match(self, utterance: Utterance) -> Match | None:
+        if len(utterance.first) > MOST_CHARACTERS:
+            return None
         language, words = utterance.lang.split("-")[0].casefold(), " ".join(folded(utterance.first))
         if words in EVERYTHING.get(language, ()):
             return self._everything(utterance)

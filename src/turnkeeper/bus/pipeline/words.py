@@ -30,5 +30,9 @@ class Words:
         return self.text[self.spans[first][0] : self.spans[end - 1][1]]
 
 
+MOST_CHARACTERS = 4_096
+"""Whoever says more than this says it to nobody who looks for words."""
+
+
 def folded(text: str) -> tuple[str, ...]:
     return Words(text=text).folded
