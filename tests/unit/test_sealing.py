@@ -145,6 +145,18 @@ async def test_a_key_that_another_node_retired_opens_nothing_here_after_a_few_se
     assert await refusal(seals, text) == "retired_key"
 
 
+async def test_nothing_is_sealed_with_a_key_that_another_node_retired_just_now() -> None:
+    here = sealing()
+    there = Sealing(here.store, here.clock, here.most_bytes)
+    assert isinstance(here.store, KeyRing)
+    await here.seal(STATE, ADA)
+    await here.store.retire(ADA.tenant, here.store.kept[0].id, None, at=here.clock.now())  # type: ignore[arg-type]
+
+    text = await here.seal(STATE, ADA)
+
+    assert await refusal(there, text) == "opened"
+
+
 def test_the_largest_state_fits_when_it_is_sealed() -> None:
     seals = sealing(5_000)
     state = {"a": "x" * (5_000 - len('{"a":""}'))}

@@ -45,7 +45,9 @@ class Bearer:
 
 @dataclass(slots=True)
 class Sealing:
-    """Keys are remembered for a few seconds; that long a key that another node has retired may still open here."""
+    """To open, keys are remembered for a few seconds; that long one that another node has retired may still open here.
+    To seal, they are read each time: what is given out must not be of a key that nobody has any more.
+    """
 
     store: SealStore
     clock: Clock
@@ -91,25 +93,29 @@ class Sealing:
         )
 
     async def _newest(self, tenant: TenantId) -> SealKey:
-        if (newest := _usable(await self._keys(tenant))) is None:
+        if (newest := _usable(await self._read(tenant))) is None:
             await self.store.make_first(self.new_key(tenant))
-            self.forget(tenant)
-            newest = _usable(await self._keys(tenant))
+            newest = _usable(await self._read(tenant))
             assert newest is not None, "one was made just now"
         return newest
 
     async def _find(self, tenant: TenantId, id: str) -> SealKey | None:
         if (found := _named(id, await self._keys(tenant))) is None:
-            self.forget(tenant)
-            found = _named(id, await self._keys(tenant))
+            found = _named(id, await self._read(tenant))
         return found
 
     async def _keys(self, tenant: TenantId) -> Sequence[SealKey]:
         now = self.clock.now()
         known = self._known.get(tenant)
         if known is None or not known[0] <= now < known[0] + REMEMBERED_FOR:
-            known = self._known[tenant] = now, await self.store.keys(tenant)
+            return await self._read(tenant)
         return known[1]
+
+    async def _read(self, tenant: TenantId) -> Sequence[SealKey]:
+        now = self.clock.now()
+        keys = await self.store.keys(tenant)
+        self._known[tenant] = now, keys
+        return keys
 
 
 def _usable(keys: Sequence[SealKey]) -> SealKey | None:
