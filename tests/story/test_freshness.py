@@ -33,7 +33,7 @@ async def test_an_older_state_is_refused_and_says_what_to_send(keeper: Turnkeepe
 
     after = await contents(backend_of(settings.database))
     assert (caught.value.http_status, caught.value.facts["revision"]) == (409, 2)
-    assert "freshness 'any'" in caught.value.detail
+    assert all(way in caught.value.detail for way in ("newest state", "freshness 'any'", "request_id"))
     assert {table for table in after if after[table] != before[table]} <= {"audit", "nodes"}
     assert (await strictly(keeper, "three", second.carried)).turn == 3
 

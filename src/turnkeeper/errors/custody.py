@@ -28,7 +28,8 @@ class CarriedStale(TurnkeeperError):
     def __init__(self, session_id: SessionId, *, sent: int, newest: int) -> None:
         super().__init__(
             f"Session {session_id!r} has gone on to revision {newest}, and this message carries revision {sent}. Send "
-            "it with the newest state, or with freshness 'any' to go on from the older one.",
+            "it with the newest state, or with freshness 'any' to go on from the older one. Name each message with a "
+            "request_id: when an answer is lost, the same request is answered again, with the newest state.",
             details=[{"pointer": "/carried", "message": f"is at revision {sent}; the newest is {newest}"}],
             revision=newest,
         )
