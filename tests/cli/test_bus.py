@@ -2,18 +2,23 @@
 
 import asyncio
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
+from tests.bus.house import a_house, a_settings
 from tests.bus.wire import a_socket
 from tests.cli.terminal import COMMAND, Terminal, plain, turnkeeper
 from turnkeeper.bus import topics
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
 from turnkeeper.cli.bus import Wanted, lines_of, style_of
+from turnkeeper.cli.commands import run
+from turnkeeper.cli.local import LocalServer, announced
 
 NOON = datetime(2026, 11, 16, 12, 0, 0, 42_000, tzinfo=UTC)
 
@@ -72,6 +77,42 @@ async def test_a_bus_that_refuses_is_quoted() -> None:
     assert ended.stderr.startswith("turnkeeper: The bus answered 404: The bus is at /core.")
 
 
+async def test_what_is_said_in_a_terminal_is_answered_on_the_bus_of_the_local_server(tmp_path: Path) -> None:
+    async with a_house(a_settings(tmp_path)) as house:
+        server = LocalServer(url="http://127.0.0.1:1", token="x", pid=1, bus=house.relay.url)
+        with announced(tmp_path / "turnkeeper.db-server", server):
+            flags = ("--session", "kitchen", "--keep", "kitchen.json")
+            spoken = await asyncio.to_thread(turnkeeper, "bus", "say", "say hello", *flags, cwd=tmp_path)
+            failed = await asyncio.to_thread(turnkeeper, "bus", "say", "boom", *flags, "--json", cwd=tmp_path)
+
+    assert (spoken.returncode, spoken.stdout) == (0, "hello\n")
+    assert re.search(r"^completed by echo.skill:say\nWhy: .* explain run_\w+$", spoken.stderr, re.MULTILINE)
+    assert json.loads((tmp_path / "kitchen.json").read_text())["session_id"] == "kitchen"
+    told = json.loads(failed.stdout)
+    assert (failed.returncode, told["end"], told["error"]) == (1, "failed", "RuntimeError: boom")
+    assert told["run_id"].startswith("run_")
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--url", "ws://127.0.0.1:9/core"), "There is no bus at ws://127.0.0.1:9/core. Start one with"),
+        (("--url", "http://127.0.0.1:8765"), "is no address of a bus"),
+        (("--keep", "x.json"), "--keep goes with a --session of its own"),
+    ],
+)
+def test_what_cannot_be_said_is_told_in_one_line(
+    flags: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnkeeper.cli.bus_say.REACH_SECONDS", 0.1)
+
+    assert run(["bus", "say", "hello", *flags]) > 0
+
+    complaint = capsys.readouterr().err
+    assert told in complaint
+    assert complaint.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("message", "digest"),
     [
@@ -99,6 +140,14 @@ def test_a_message_fits_the_terminal(columns: int) -> None:
 
     assert len(lines) == (1 if columns >= 96 else 2)
     assert all(cell_len(line.plain) <= columns for line in lines)
+
+
+@pytest.mark.parametrize("columns", [36, 80, 96, 120, None])
+def test_the_id_of_the_run_is_shown_whole_before_anything_else(columns: int | None) -> None:
+    run_id = "run_01M7HNVX9MV0AEDDPP7QHAP2RC"
+    message = a_message(topics.HANDLED, {"run_id": run_id}, skill_id="a.rather.long.skill")
+
+    assert lines_of(message, NOON, columns)[-1].plain.endswith(f" {run_id}")
 
 
 def test_filters_go_by_session_topic_and_end_of_the_utterance() -> None:

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 
 from tests.server.process import ServerProcess
+from turnkeeper.cli.local import LocalServer, found_at
 from turnkeeper.client.bus import BusClient
 
 
@@ -24,6 +25,9 @@ async def test_a_server_answers_on_its_bus_and_tells_over_http_why(tmp_path: Pat
             answer = await client.say("What is my name?")
 
         assert "Ada" in answer.text
+        assert found_at(tmp_path / "x.db-server") == LocalServer(
+            url=server.url, token="secret", pid=server.process.pid, bus=bus_of(server)
+        )
         told = server.api("secret").get(f"/runs/{answer.run_id}").json()
         assert (told["agent"], told["status"], told["custody"]) == ("symbolic", "completed", "client")
         assert server.stop() == 0
@@ -36,7 +40,7 @@ async def test_a_server_joins_another_bus(tmp_path: Path) -> None:
         url = bus_of(one)
         flags = ("--port", "0", "--token", "b", "--database", str(tmp_path / "b.db"), "--bus-url", url)
         with ServerProcess(*flags, **echo) as other:
-            assert f"On the bus at {url}" in other.said
+            assert f"Joining the bus at {url}" in other.said
             async with BusClient(url, session_id="n1") as client:
                 answers = [await client.say(f"hello {number}") for number in range(5)]
 

@@ -20,10 +20,10 @@ from turnkeeper.bus import topics
 from turnkeeper.bus.carrier import DEFAULT, session_id_of
 from turnkeeper.bus.link import Link
 from turnkeeper.bus.message import Message
-from turnkeeper.cli.say import complain, counting, harmless
+from turnkeeper.cli.local import bus_at
+from turnkeeper.cli.say import complain, counting, harmless, own_command
 from turnkeeper.errors import BusRefused, BusUnreachable
 
-URL = "ws://127.0.0.1:8181/core"
 WIDE = 96
 TOPIC, SESSION, UTTERANCE, WHO = 28, 12, 6, 16
 OLD_UTTERANCE, OLD_SPEAK = "recognizer_loop:utterance", "speak"
@@ -56,13 +56,13 @@ class Wanted:
         )
 
 
-def watch(url: str, token: str | None, wanted: Wanted, *, as_json: bool) -> int:
+def watch(url: str | None, token: str | None, wanted: Wanted, *, as_json: bool) -> int:
     """Show what is said until Ctrl-C."""
     # What is no message is left out here as everywhere; that is no news to whoever watches.
     logging.getLogger("turnkeeper.bus").setLevel(logging.CRITICAL)
     watching = _Watching(wanted, as_json=as_json)
     try:
-        asyncio.run(watching.on(url, token))
+        asyncio.run(watching.on(bus_at(url), token))
     except KeyboardInterrupt:
         watching.say_how_much()
     except BusRefused as refused:
@@ -84,9 +84,7 @@ class _Watching:
         self.heard = self.shown = 0
 
     async def on(self, url: str, token: str | None) -> None:
-        """Raises BusRefused, and ValueError for an address that is none."""
-        if not url.startswith(("ws://", "wss://")):
-            raise ValueError(f"{url!r} is no address of a bus; one looks like {URL}")
+        """Raises BusRefused."""
         self._ended = asyncio.get_running_loop().create_future()
         async with Link(
             url,
@@ -108,7 +106,10 @@ class _Watching:
         with contextlib.suppress(BusUnreachable):
             await link.opened(1.0)
             return
-        self._say(f"There is no bus at {url} yet; waiting for it ...")
+        self._say(
+            f"There is no bus at {url} yet; waiting for it. Start one with `{own_command()} serve`, or name another "
+            "with --url. Ctrl-C ends it."
+        )
         await link.opened()
 
     def say_how_much(self) -> None:
@@ -153,17 +154,27 @@ def lines_of(message: Message, at: datetime, columns: int | None) -> list[Text]:
     line = Text()
     if columns is not None and columns < WIDE:
         line.append(f"{at:%H:%M:%S} ", "dim").append(_fit(message.type, columns - 9).rstrip(), style_of(message))
-        about = " ".join(filter(None, (session, utterance, who)))
+        known = [each for each in (session, utterance, who) if each]
+        while known and _is_to_be_copied(message) and 3 + cell_len(" ".join([*known, digest])) > columns:
+            known.pop()
+        about = " ".join(known)
         told = Text("  ").append(_fit(about, min(cell_len(about), columns - 4)) + " ", "dim")
         told.append(_fit(digest, max(1, columns - cell_len(told.plain))).rstrip())
         return [line, told] if told.plain.strip() else [line]
     line.append(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} ", "dim")
     line.append(message.type, style_of(message)).append(" " * max(2, TOPIC + 2 - len(message.type)))
     line.append(_fit(session or "-", SESSION) + "  ").append(_fit(utterance or "-", UTTERANCE) + "  ", "dim")
-    line.append(_fit(who or "-", WHO) + "  ", "dim")
+    has_room = columns is None or cell_len(line.plain) + WHO + 2 + cell_len(digest) <= columns
+    if has_room or not _is_to_be_copied(message):
+        line.append(_fit(who or "-", WHO) + "  ", "dim")
     line.append(digest if columns is None else _fit(digest, max(8, columns - cell_len(line.plain))).rstrip())
     line.rstrip()
     return [line]
+
+
+def _is_to_be_copied(message: Message) -> bool:
+    """Whether its gist is of use only as a whole: the id under which a round can be explained."""
+    return message.type == topics.HANDLED
 
 
 def style_of(message: Message) -> str:
@@ -191,6 +202,8 @@ def digest_of(message: Message) -> str:
             said = f"{data['cancel_reason']} by {data.get('cancel_by', 'somebody')}"
         case topics.SYNC if isinstance(data.get("session"), dict):
             said = "changes " + (", ".join(data["session"]) or "nothing")
+        case topics.HANDLED if isinstance(data.get("run_id"), str):
+            said = data["run_id"]
         case topics.REJECTED if "msg_type" in data:
             said = f"{data['msg_type']}: {data.get('reason', '')}"
         case _ if message.is_dispatch and "utterance" in data:

@@ -32,6 +32,7 @@ class BusBeside:
     ) -> None:
         self._keeper, self._identities, self._set_up, self._is_asked_for = keeper, identities, set_up, is_asked_for
         self.told: list[str] = []
+        self.url: str | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Callable[[], None] | None]:
@@ -47,7 +48,8 @@ class BusBeside:
             from turnkeeper.bus.serving import on_the_bus
 
             orchestrator = await stack.enter_async_context(on_the_bus(self._keeper, relay, self._set_up))
-            self.told.append(f"Bus at {relay.url}" if relay else f"On the bus at {settings.bus_url}")
+            self.url = relay.url if relay else settings.bus_url
+            self.told.append(f"Bus at {relay.url}" if relay else f"Joining the bus at {settings.bus_url}")
             yield orchestrator.leave
 
     async def _relay(self, stack: AsyncExitStack) -> "Relay | None":

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from turnkeeper.cli.approval_commands import approvals
+from turnkeeper.cli.bus_commands import bus
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.flags import Server, Token, flag
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
@@ -31,6 +32,7 @@ packs = App(name="packs", help="Start, check, compare and push packs.")
 app.command(packs)
 units = App(name="units", help="Look at units in their text form.")
 app.command(units)
+app.command(bus)
 app.command(channels)
 app.command(bindings)
 app.command(contacts)
@@ -129,41 +131,6 @@ def chat(
     from turnkeeper.cli.chat import chat
 
     return chat(url=url, token=token, database=database, session_id=session, agent=agent, pack=pack)
-
-
-@app.command
-def bus(
-    *,
-    session: Annotated[
-        str | None, Parameter(name="--session", help="Only what belongs to this session.", show_default=False)
-    ] = None,
-    topic: Annotated[
-        list[str] | None,
-        Parameter(name="--topic", help="Only these topics, such as 'ovos.intent.*'; may be repeated.", negative=()),
-    ] = None,
-    utterance: Annotated[
-        str | None,
-        Parameter(name="--utterance", help="Only the utterance whose id ends so, as shown.", show_default=False),
-    ] = None,
-    json: Annotated[
-        bool, Parameter(name="--json", help="A line of JSON a message, for programs.", negative=())
-    ] = False,
-    url: Annotated[
-        str | None,
-        Parameter(
-            name="--url",
-            help="The bus; ws://127.0.0.1:8181/core unless said otherwise.",
-            env_var="TURNKEEPER_BUS_URL",
-            show_default=False,
-        ),
-    ] = None,
-    token: Token = None,
-) -> int:
-    """Show what is said on a message bus, as it happens."""
-    from turnkeeper.cli.bus import URL, Wanted, watch
-
-    wanted = Wanted(session=session, topics=tuple(topic or ()), utterance=utterance)
-    return watch(url or URL, token, wanted, as_json=json)
 
 
 @app.command

@@ -1,4 +1,4 @@
-"""How `turnkeeper chat` finds a server on the same database without copying its token.
+"""How `turnkeeper chat` finds a server on the same database, without copying its token, and `turnkeeper bus` its bus.
 
 The server leaves a note next to its SQLite file that only its own user can read, and takes it away when it stops.
 """
@@ -12,9 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from turnkeeper.cli.audit import local_file_of
-from turnkeeper.settings import Settings
+from turnkeeper.settings import Settings, settings_from
 
 log = logging.getLogger(__name__)
+
+BUS_URL = "ws://127.0.0.1:8181/core"
+"""Where a bus is unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +25,7 @@ class LocalServer:
     url: str
     token: str
     pid: int
+    bus: str | None = None
 
 
 def note_of(settings: Settings) -> Path | None:
@@ -61,6 +65,16 @@ def found_at(note: Path | None) -> LocalServer | None:
         return None
     try:
         said = json.loads(note.read_text(encoding="utf-8"))
-        return LocalServer(url=said["url"], token=said["token"], pid=said["pid"])
+        return LocalServer(url=said["url"], token=said["token"], pid=said["pid"], bus=said.get("bus"))
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def bus_at(url: str | None) -> str:
+    """The bus that is named, else that of the server on the local database. Raises ValueError."""
+    if url is None:
+        local = found_at(note_of(settings_from(os.environ)))
+        return (local.bus if local else None) or BUS_URL
+    if not url.startswith(("ws://", "wss://")):
+        raise ValueError(f"{url!r} is no address of a bus; one looks like {BUS_URL}")
+    return url

@@ -96,13 +96,11 @@ def _run(
 ) -> int:
     settings, url = keeper.settings, url_of(bound)
     token = made_token or settings.token
-    local = (
-        LocalServer(url=url, token=token, pid=os.getpid()) if token and is_loopback(bound.getsockname()[0]) else None
-    )
-
+    is_local = is_loopback(bound.getsockname()[0])
     note = contextlib.ExitStack()
 
     def when_ready() -> None:
+        local = LocalServer(url=url, token=token, pid=os.getpid(), bus=bus.url) if token and is_local else None
         note.enter_context(announced(note_of(settings), local))
         # The line that programs look for comes first and stays as it is.
         print(f"Listening on {url}", flush=True)
@@ -111,7 +109,7 @@ def _run(
         if demo:
             from turnkeeper.cli.welcome import show_welcome
 
-            show_welcome(settings, url, token, is_made=made_token is not None)
+            show_welcome(settings, url, token, is_made=made_token is not None, bus=bus.url)
         elif made_token is not None:
             print(f"Open {url}/#token={made_token}", flush=True)
 

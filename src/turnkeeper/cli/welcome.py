@@ -12,7 +12,7 @@ from turnkeeper.server.version import own_version
 from turnkeeper.settings import Settings
 
 
-def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bool) -> None:
+def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bool, bus: str | None) -> None:
     """Without a frame and without wrapping of ours, so that every line can be copied as it stands."""
     console = Console(highlight=False, soft_wrap=True)
     console.print()
@@ -23,6 +23,7 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
         "Open": Text(f"{url}/#token={token}" if is_made else url, style="cyan"),
         "Try": Text('"The ferry leaves at six."  then  "When does the ferry leave?"'),
         "A form": Text(_chat_command(settings, url, token if is_made else "...", "table-booking"), style="green"),
+        **_bus_commands(settings, bus),
         "Database": Text(_where(settings)),
         "Stop": Text("Ctrl-C"),
     }
@@ -43,12 +44,26 @@ def show_welcome(settings: Settings, url: str, token: str | None, *, is_made: bo
     console.print()
 
 
+def _bus_commands(settings: Settings, bus: str | None) -> dict[str, Text]:
+    """How to talk and listen on the bus, where there is one."""
+    if bus is None:
+        return {}
+    where = "" if _is_found(settings) else f" --url {bus}"
+    return {
+        "Bus": Text(f"{own_command()} bus{where}", style="green"),
+        "": Text(f'{own_command()} bus say "Good morning"{where}', style="green"),
+    }
+
+
+def _is_found(settings: Settings) -> bool:
+    """Whether commands find this server by themselves: from the folder of a database with the usual name."""
+    usual, note = note_of(Settings()), note_of(settings)
+    return note is not None and usual is not None and note.absolute() == usual.absolute()
+
+
 def _chat_command(settings: Settings, url: str, token: str | None, pack: str | None = None) -> str:
-    """Short where chat finds this server by itself: from the folder of a database with the usual name."""
-    usual = note_of(Settings())
-    note = note_of(settings)
-    is_found = note is not None and usual is not None and note.absolute() == usual.absolute()
-    command = f"{own_command()} chat" if is_found else f"TURNKEEPER_TOKEN={token} {own_command()} chat --url {url}"
+    by_address = f"TURNKEEPER_TOKEN={token} {own_command()} chat --url {url}"
+    command = f"{own_command()} chat" if _is_found(settings) else by_address
     return f"{command} --pack {pack}" if pack else command
 
 
