@@ -1,5 +1,6 @@
 """A link carries messages both ways, comes back by itself, and never breaks over what it hears."""
 
+import logging
 import socket
 from collections.abc import AsyncIterator
 
@@ -126,3 +127,17 @@ async def test_a_link_sends_small_messages_at_once(relay: Relay) -> None:
         held = connection.transport.get_extra_info("socket")
 
         assert held.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
+async def test_a_bus_that_is_not_there_is_told_once_and_without_its_token(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with caplog.at_level(logging.DEBUG, logger="turnkeeper.bus.link"):
+        async with Link(f"ws://me:secret@127.0.0.1:{port}/core?token=secret", on_message=lambda _: None):
+            await eventually(lambda: len(caplog.records) >= 2)
+
+    first, *others = caplog.records
+    assert (first.levelname, first.message) == ("WARNING", "bus not reached, trying again")
+    assert vars(first)["bus"] == f"ws://127.0.0.1:{port}/core"
+    assert all(each.levelname == "DEBUG" for each in others)
+    assert not any("secret" in str(vars(each)) for each in caplog.records)

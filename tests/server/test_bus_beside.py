@@ -4,9 +4,13 @@ import re
 import socket
 from pathlib import Path
 
+import pytest
+
 from tests.server.process import ServerProcess
+from turnkeeper.bus.link import Link
 from turnkeeper.cli.local import LocalServer, found_at
 from turnkeeper.client.bus import BusClient
+from turnkeeper.errors import BusRefused
 
 
 def bus_of(server: ServerProcess) -> str:
@@ -30,7 +34,11 @@ async def test_a_server_answers_on_its_bus_and_tells_over_http_why(tmp_path: Pat
         )
         told = server.api("secret").get(f"/runs/{answer.run_id}").json()
         assert (told["agent"], told["status"], told["custody"]) == ("symbolic", "completed", "client")
+        async with Link(server.url.replace("http", "ws") + "/core", on_message=lambda _: None) as astray:
+            with pytest.raises(BusRefused, match=r"answered 404: No such route\."):
+                await astray.opened(10)
         assert server.stop() == 0
+    assert server.complained == ""
 
 
 async def test_a_server_joins_another_bus(tmp_path: Path) -> None:

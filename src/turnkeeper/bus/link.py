@@ -5,6 +5,7 @@ what was under way in the moment of a break may be lost, as on any bus. Frames t
 """
 
 import asyncio
+import json
 import logging
 import random
 import socket
@@ -12,7 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
@@ -50,7 +52,7 @@ class Link:
         queue_bytes: int = 32 * MiB,
         queue_frames: int = 10_000,
     ) -> None:
-        self.url = url
+        self.url, self.address = url, address_of(url)
         self._token = token
         self._on_message, self._on_open, self._on_break = on_message, on_open, on_break
         self._frame_bytes, self._queue_bytes, self._queue_frames = frame_bytes, queue_bytes, queue_frames
@@ -153,14 +155,15 @@ class Link:
                     self._heard(frame)
             finally:
                 self._connection = None
-                log.info("bus link closed", extra={"code": connection.protocol.close_code})
                 if not self._is_closed:
+                    code = connection.protocol.close_code
+                    log.warning("bus lost, trying again", extra={"bus": self.address, "code": code})
                     _told(self._on_break)
 
     def _greet(self, connection: "_Speaker") -> None:
         held, self._waiting = self._waiting, deque()
         self._connection, self._trouble, self._pause = connection, None, FIRST_SECONDS
-        log.info("bus link open")
+        log.debug("bus reached", extra={"bus": self.address})
         _told(self._on_open)
         self._waiting.extend(held)
         self._flush()
@@ -193,7 +196,9 @@ class Link:
             connection.say(frame)
 
     def _failed(self, error: Exception) -> None:
-        log.info("bus link failed", extra={"error": type(error).__name__})
+        # Once; the next attempts are no news.
+        level = logging.WARNING if self._trouble is None else logging.DEBUG
+        log.log(level, "bus not reached, trying again", extra={"bus": self.address, "why": _cause(error)})
         self._trouble = error
         self._changed.set()
 
@@ -230,7 +235,27 @@ def _refusal(refused: InvalidStatus) -> Exception:
     status = refused.response.status_code
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return OSError(f"it answered {status}")
-    return BusRefused(status, bytes(refused.response.body or b"").decode(errors="replace").strip()[:300])
+    if status < HTTPStatus.MULTIPLE_CHOICES:
+        return BusRefused(status, "That is no bus.")
+    return BusRefused(status, _words(bytes(refused.response.body or b"").decode(errors="replace").strip()))
+
+
+def _words(body: str) -> str:
+    """What a refusal says; of a problem document its title and detail."""
+    try:
+        problem: Any = json.loads(body)
+    except ValueError:
+        return body[:300]
+    if not isinstance(problem, dict):
+        return body[:300]
+    told = [str(problem[name]).rstrip(".") + "." for name in ("title", "detail") if problem.get(name)]
+    return " ".join(told)[:300]
+
+
+def address_of(url: str) -> str:
+    """Where it is, without what may be a secret: a token in the query, or a name and password."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _cause(trouble: Exception | None) -> str:

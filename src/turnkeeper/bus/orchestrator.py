@@ -235,6 +235,8 @@ class Orchestrator:
 
     def _opened(self) -> None:
         self._echoes.clear()
+        if self._link is not None and not self._is_first:
+            log.info("on the bus", extra={"bus": self._link.address})
         if not self._is_leaving:
             self._claims.opened(is_first=self._is_first)
             self._is_first = False

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from turnkeeper.bus import topics
 from turnkeeper.bus.carrier import DEFAULT, session_id_of
-from turnkeeper.bus.link import Link
+from turnkeeper.bus.link import Link, address_of
 from turnkeeper.bus.message import Message
 from turnkeeper.cli.local import bus_at
 from turnkeeper.cli.say import complain, counting, harmless, own_command
@@ -90,7 +90,7 @@ class _Watching:
             url,
             token=token,
             on_message=self._heard,
-            on_open=lambda: self._say(f"Listening on {url}. Ctrl-C ends it."),
+            on_open=lambda: self._say(f"Listening on {address_of(url)}. Ctrl-C ends it."),
             on_break=lambda: self._say("The connection is lost; trying again ..."),
         ) as link:
             opening = asyncio.create_task(self._open(link, url))
@@ -107,8 +107,8 @@ class _Watching:
             await link.opened(1.0)
             return
         self._say(
-            f"There is no bus at {url} yet; waiting for it. Start one with `{own_command()} serve`, or name another "
-            "with --url. Ctrl-C ends it."
+            f"There is no bus at {address_of(url)} yet; waiting for it. "
+            f"Start one with `{own_command()} serve`, or name another with --url. Ctrl-C ends it."
         )
         await link.opened()
 

@@ -45,11 +45,13 @@ class BusBeside:
             if relay is None and settings.bus_url is None:
                 yield None
                 return
+            from turnkeeper.bus.link import address_of
             from turnkeeper.bus.serving import on_the_bus
 
             orchestrator = await stack.enter_async_context(on_the_bus(self._keeper, relay, self._set_up))
             self.url = relay.url if relay else settings.bus_url
-            self.told.append(f"Bus at {relay.url}" if relay else f"Joining the bus at {settings.bus_url}")
+            assert self.url is not None, "it is on a bus"
+            self.told.append(f"Bus at {self.url}" if relay else f"Joining the bus at {address_of(self.url)}")
             yield orchestrator.leave
 
     async def _relay(self, stack: AsyncExitStack) -> "Relay | None":

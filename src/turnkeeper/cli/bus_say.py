@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from turnkeeper.bus.carrier import DEFAULT
+from turnkeeper.bus.link import address_of
 from turnkeeper.cli.local import bus_at
 from turnkeeper.cli.say import complain, harmless, own_command, put_out
 from turnkeeper.client.bus import Answer, BusClient, End
@@ -30,14 +31,15 @@ def say(text: str, url: str | None, token: str | None, *, session: str | None, k
         answer = asyncio.run(_answer(text, place, token, session or DEFAULT, keep))
     except BusUnreachable:
         return complain(
-            f"There is no bus at {place}. Start one with `{own_command()} serve`, or name another with --url.", code=1
+            f"There is no bus at {address_of(place)}. Start one with `{own_command()} serve`, or name another with --url.",
+            code=1,
         )
     except BusRefused as refused:
         return complain(refused.detail, code=1)
     except TimeoutError:
         return complain(
             f"Nobody said within a minute that it is handled. See who is on the bus with `{own_command()} bus`; "
-            f"`{own_command()} serve --bus-url {place}` puts an orchestrator there.",
+            f"`{own_command()} serve --bus-url {address_of(place)}` puts an orchestrator there.",
             code=1,
         )
     except ValueError as error:

@@ -154,6 +154,9 @@ class _Server(uvicorn.Server):
 class ProblemProtocol(HttpToolsProtocol):
     """Tells also those who do not speak HTTP what is wrong in a problem document."""
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Nothing to warn of: a websocket is for the bus, and whoever asks for one here is answered like anybody."""
+
     def send_400_response(self, msg: str) -> None:
         error = MalformedRequest("This is not an HTTP request.")
         body = json.dumps(problem_of(error, Exchange.of(Headers()))).encode()
