@@ -30,10 +30,8 @@ def say(text: str, url: str | None, token: str | None, *, session: str | None, k
         place = bus_at(url)
         answer = asyncio.run(_answer(text, place, token, session or DEFAULT, keep))
     except BusUnreachable:
-        return complain(
-            f"There is no bus at {address_of(place)}. Start one with `{own_command()} serve`, or name another with --url.",
-            code=1,
-        )
+        what_next = f"Start one with `{own_command()} serve`, or name another with --url."
+        return complain(f"There is no bus at {address_of(place)}. {what_next}", code=1)
     except BusRefused as refused:
         return complain(refused.detail, code=1)
     except TimeoutError:
