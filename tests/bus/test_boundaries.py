@@ -23,16 +23,22 @@ def to_the_hall(context: dict[str, Any]) -> None:
     context["session"]["site_id"] = "hall"
 
 
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
 @pytest.mark.parametrize("id", ["n1", "default"])
-async def test_ovos_18_27_29_what_is_said_beside_a_round_changes_nothing_in_it(house: House, id: str) -> None:
-    place = house.begin("go slow", {"session_id": id})
-    dispatch = await house.hears("slow.skill:go", place)
+async def test_ovos_18_27_29_what_is_said_beside_a_round_changes_nothing_in_it(
+    house: House, id: str, where: str
+) -> None:
+    text, topic = ("go slow", "slow.skill:go") if where == "here" else ("far away", "far.skill:go")
+    place = house.begin(text, {"session_id": id})
+    dispatch = await house.hears(topic, place)
     stray = {"session_id": id, "site_id": "stray", "lang": "fr-FR"}
 
     await house.tell("foo.bar", {}, {"session": stray})
     await house.tell("foo.bar", {}, {**dispatch.context, "skill_id": "other.skill", "session": stray})
-    await house.tell(topics.SPEAK, {"utterance": "psst"}, {"session": stray, "skill_id": "slow.skill"})
+    await house.tell(topics.SPEAK, {"utterance": "psst"}, {"session": stray, "skill_id": dispatch.skill_id})
     house.skills.release.set()
+    if where == "elsewhere":
+        house.person.link.send(dispatch.forward(topics.DONE))
     heard = await house.hears_end(place)
 
     for topic in (topics.COMPLETE, topics.HANDLED):
@@ -191,8 +197,9 @@ async def test_context_lives_for_as_many_rounds_as_it_says(house: House) -> None
         "intent_context": {"one": {"value": "v", "turns_remaining": 1}, "two": {"value": "v", "turns_remaining": 2}},
     }
     seen = []
-    for _ in range(4):
-        heard = await house.say("say hello", session)
+    # A round that nobody matches is a round, too.
+    for text in ("say hello", "nonsense", "say hello", "say hello"):
+        heard = await house.say(text, {**session, "pipeline": only()})
         session = heard.session
         seen.append({key: entry["turns_remaining"] for key, entry in session.get("intent_context", {}).items()})
 

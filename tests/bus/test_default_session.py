@@ -8,6 +8,7 @@ import pytest
 from tests.bus.house import House, Meta, Plugin, a_house, a_settings
 from turnkeeper.bus import topics
 from turnkeeper.bus.orchestrator import Orchestrator
+from turnkeeper.bus.rules import STAGES
 
 VECTORS: tuple[tuple[Any, str], ...] = (
     ({"session_id": "default", "site_id": "kitchen"}, "kitchen"),
@@ -161,8 +162,8 @@ async def test_two_rounds_of_the_device_at_once_lose_nothing_of_each_other(house
 
 
 async def test_ovos_46_the_end_carries_what_the_session_was_last(house: House) -> None:
-    for text in ("say hello", "boom", "set it", "nonsense"):
-        heard = await house.say(text)
+    for text, pipeline in (("say hello", STAGES), ("boom", STAGES), ("set it", STAGES), ("nonsense", ("intents",))):
+        heard = await house.say(text, {"pipeline": list(pipeline)})
 
         assert heard.topics.count(topics.HANDLED) == 1
         assert heard.session == house.default | {"session_id": "default"}

@@ -43,13 +43,13 @@ async def test_ovos_34_36_a_sync_is_no_round(house: House) -> None:
 
 
 async def test_ovos_30_35_a_handler_syncs_in_the_direction_of_whoever_asked(house: House) -> None:
-    heard = await house.say("sync it", {"session_id": "n1"}, context={"source": "sat-1"})
+    heard = await house.say("sync it", {"session_id": "n1"}, context={"source": "sat-1", "destination": "hub"})
 
     synced = heard.one(topics.SYNC)
     assert {name: value for name, value in synced.context.items() if name != "session"} == {
         name: value for name, value in heard.dispatch.context.items() if name != "session"
     }
-    assert (synced.context["source"], synced.context["destination"]) == ("sat-1", "sat-1")
+    assert (synced.context["source"], synced.context["destination"]) == ("hub", "sat-1")
     assert synced.data == {"session": {"intent_context": {"sync.skill:k": {"value": "v"}}}}
     for topic in (topics.COMPLETE, topics.HANDLED):
         assert heard.one(topic).context["session"]["intent_context"] == {"sync.skill:k": {"value": "v"}}

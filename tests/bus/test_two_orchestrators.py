@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from tests.bus.house import a_house, a_settings
-from tests.bus.wire import WITHIN, Participant
+from tests.bus.wire import WITHIN, Participant, eventually
 from tests.scale import rounds
 from turnkeeper.bus import topics
+from turnkeeper.bus.legacy.adapter import LegacyWire
 from turnkeeper.bus.message import Message
 from turnkeeper.bus.relay import Relay
+from turnkeeper.bus.rules import BusRules
 
 ROOT = Path(__file__).parents[2]
 
@@ -175,3 +177,76 @@ async def test_only_the_owner_takes_over_what_is_said_of_the_device(tmp_path: Pa
         await owner.tell(topics.OWN_DEFAULT, {"orchestrator": other.orchestrator.id, "term": soon})
         await other.settled()
         assert owner.default == {}
+
+
+async def test_what_is_claimed_is_served_by_one_that_leaves(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with (
+        Relay(port=0) as relay,
+        a_house(a_settings(tmp_path), relay=relay) as leaving,
+        a_house(a_settings(tmp_path / "other"), relay=relay) as staying,
+    ):
+        place = len(staying.person.heard)
+        for number in range(20):
+            staying.begin(f"say {number}", {"session_id": f"n{number}"} if number % 2 else None)
+        await leaving.person.until(lambda: len(leaving.person.of(topics.CLAIM)) >= 10)
+        leaving.orchestrator.leave()
+        heard = await staying.hears_end(place, count=20)
+
+    assert sorted(heard.spoken, key=int) == [str(number) for number in range(20)]
+
+
+async def test_the_device_is_owned_anew_as_soon_as_its_owner_has_left(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with (
+        Relay(port=0) as relay,
+        a_house(a_settings(tmp_path), relay=relay) as owner,
+        a_house(a_settings(tmp_path / "other"), relay=relay) as other,
+    ):
+        owner.orchestrator.leave()
+        await eventually(lambda: other.orchestrator.owns_default)
+        await other.tell(topics.SYNC, {"session": {"site_id": "hall"}})
+
+        assert other.default["site_id"] == "hall"
+
+
+async def test_the_owner_owns_the_device_again_after_the_bus_was_gone(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    rules = BusRules(owner_seconds=0.4)
+    relay = Relay(port=0)
+    await relay.start()
+    async with (
+        a_house(a_settings(tmp_path, device_memory="kept"), relay=relay) as owner,
+        a_house(a_settings(tmp_path / "other"), relay=relay, rules=rules) as other,
+    ):
+        await owner.say("say hello", {"site_id": "hall"})
+        # Newer than what was kept, and not to be undone by it.
+        owner.orchestrator._device.write({**owner.default, "site_id": "attic"})
+        await relay.close()
+        await eventually(lambda: not owner.orchestrator.owns_default and not other.orchestrator.owns_default)
+        async with Relay(port=relay.port):
+            await eventually(lambda: owner.orchestrator.owns_default or other.orchestrator.owns_default)
+
+            assert owner.orchestrator.owns_default
+            assert owner.default["site_id"] == "attic"
+
+
+async def test_an_old_client_that_is_waited_for_is_answered_once_by_two(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with (
+        Relay(port=0) as relay,
+        a_house(a_settings(tmp_path), relay=relay, wire=LegacyWire()) as one,
+        a_house(a_settings(tmp_path / "other"), relay=relay, wire=LegacyWire()),
+    ):
+        now = time.time()
+        session = {
+            "session_id": "n1",
+            "active_skills": [["ask.skill", now]],
+            "utterance_states": {"ask.skill": "response"},
+        }
+        for _ in range(5):
+            place = one.begin("Ada", session)
+            await one.hears_end(place)
+        await one.settled()
+
+    assert len(one.person.of(topics.HANDLED)) == 5

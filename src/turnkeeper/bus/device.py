@@ -58,13 +58,18 @@ class OwnedDevice:
             self._is_mine = is_me
         if is_me and not was_mine:
             self._loading = asyncio.get_running_loop().create_task(self._load())
-        elif who is not None:
+        elif who is not None and not is_me:
             self._keeper.device.write({}, self._principal)
 
     async def leave(self) -> None:
         """For the last time."""
         await self.keep()
         self._is_mine = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether what was kept has been taken over."""
+        return self._loading is None or self._loading.done()
 
     async def ready(self) -> None:
         if self._loading is not None:

@@ -197,7 +197,9 @@ class Orchestrator:
         Whoever has just opened the bus `is_first` on it, and need not look for the owner of `default`.
         """
         self._joined, self._is_leaving, self._is_first = asyncio.Event(), False, is_first
-        async with Link(url, token=token, on_message=self._heard, on_open=self._opened) as link:
+        async with Link(
+            url, token=token, on_message=self._heard, on_open=self._opened, on_break=self._claims.closed
+        ) as link:
             self._link = link
             try:
                 yield self
@@ -205,6 +207,11 @@ class Orchestrator:
                 await self._let_go()
                 self._claims.closed()
                 self._link = None
+
+    @property
+    def owns_default(self) -> bool:
+        """Whether the session of the device lives in this process."""
+        return self._claims.owns_default
 
     async def joined(self, seconds: float | None = None) -> None:
         """Return once every utterance on the bus is served. Raises BusRefused or BusUnreachable."""
@@ -312,9 +319,17 @@ class Orchestrator:
             for each in self._rounds.values():
                 if each.working.id == id:
                     each.working.merge(fields)
-        elif self._claims.owns_default:
+        elif self._claims.owns_default and self._device.is_ready:
             of_device(self._device).merge(fields)
             self._spawn(self._device.keep())
+        elif self._claims.owns_default:
+            self._spawn(self._sync_later(fields))
+
+    async def _sync_later(self, fields: Session) -> None:
+        """What is kept is just being read, and would undo it."""
+        await self._device.ready()
+        of_device(self._device).merge(fields)
+        await self._device.keep()
 
     def _asked(self, message: Message, session: Session) -> bool:
         """Whether it is a question about this orchestrator. Of several on a bus one answers."""
