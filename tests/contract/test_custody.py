@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.backends import Backend
 from tests.contract.builders import NODE, OTHER_NODE, TENANT, a_session, audit_of, clock, end_as, held
-from turnkeeper.errors import CarriedStale, LeaseLost, SealKeyNotFound
+from turnkeeper.errors import CarriedStale, LeaseLost, SealKeyNotFound, SessionMoved
 from turnkeeper.model.ids import Fence, SessionId, TenantId, UserId
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.seal import SealKey
@@ -24,8 +24,8 @@ def a_key(name: str, tenant: TenantId = TENANT) -> SealKey:
     return SealKey(tenant=tenant, id=name, key=bytes(31) + name[-1].encode(), created_at=clock.now())
 
 
-def kept_for_ada(fields: Mapping[str, Any]) -> DeviceFields:
-    return DeviceFields(user=ADA, session_id=DEFAULT, fields=fields)
+def kept_for_ada(fields: Mapping[str, Any], version: int = 0) -> DeviceFields:
+    return DeviceFields(user=ADA, session_id=DEFAULT, fields=fields, version=version)
 
 
 async def test_what_a_turn_leaves_with_a_device_is_kept_with_its_end_or_not_at_all(store: Store) -> None:
@@ -39,12 +39,13 @@ async def test_what_a_turn_leaves_with_a_device_is_kept_with_its_end_or_not_at_a
     await store.runs.end(lease, end_as(run, RunStatus.COMPLETED, device=kept_for_ada({"of": "Ada"})))
 
     assert before is None
-    assert await store.devices.load(TENANT, ADA, DEFAULT) == {"of": "Ada"}
+    assert await store.devices.load(TENANT, ADA, DEFAULT) == kept_for_ada({"of": "Ada"}, 1)
 
 
 async def test_a_device_finds_what_was_kept_last_and_no_other_one_does(store: Store) -> None:
-    for fields in ({"lang": "en"}, {"site_id": "kitchen", "deep": [1, {"a": None}]}):
-        await store.devices.keep(TENANT, kept_for_ada(fields), at=clock.now())
+    one_after_the_other: list[dict[str, Any]] = [{"lang": "en"}, {"site_id": "kitchen", "deep": [1, {"a": None}]}]
+    for version, fields in enumerate(one_after_the_other):
+        await store.devices.keep(TENANT, kept_for_ada(fields, version), at=clock.now())
 
     kept = await store.devices.load(TENANT, ADA, DEFAULT)
     others = [
@@ -52,8 +53,29 @@ async def test_a_device_finds_what_was_kept_last_and_no_other_one_does(store: St
         await store.devices.load(TenantId("globex"), ADA, DEFAULT),
     ]
 
-    assert kept == {"site_id": "kitchen", "deep": [1, {"a": None}]}
+    assert kept == kept_for_ada({"site_id": "kitchen", "deep": [1, {"a": None}]}, 2)
     assert others == [None, None]
+
+
+async def test_what_a_device_kept_is_not_written_over_by_who_lags_behind_or_knew_it_before_it_was_erased(
+    store: Store,
+) -> None:
+    session = a_session(custody=Custody.DEVICE)
+    run, lease = await held(store, "Hello", session)
+    for version in range(2):
+        await store.devices.keep(TENANT, kept_for_ada({"kept": version}, version), at=clock.now())
+
+    for late in (0, 1, 3):
+        with pytest.raises(SessionMoved):
+            await store.devices.keep(TENANT, kept_for_ada({"late": True}, late), at=clock.now())
+    with pytest.raises(SessionMoved):
+        await store.runs.end(lease, end_as(run, RunStatus.COMPLETED, device=kept_for_ada({"late": True}, 1)))
+
+    assert await store.devices.load(TENANT, ADA, DEFAULT) == kept_for_ada({"kept": 1}, 2)
+    assert (await store.runs.get(TENANT, run.id)).status is RunStatus.RUNNING
+    with pytest.raises(SessionMoved):
+        await store.devices.keep(TENANT, replace(kept_for_ada({}, 1), user=EVE), at=clock.now())
+    assert await store.devices.load(TENANT, EVE, DEFAULT) is None
 
 
 async def test_of_nodes_that_make_the_first_key_at_once_one_does(backend: Backend) -> None:

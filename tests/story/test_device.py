@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
-from turnkeeper.errors import RunEnded
+from turnkeeper.errors import RunEnded, SessionMoved
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import LOCAL
 
@@ -66,6 +66,34 @@ async def test_who_loads_it_owns_what_another_node_has_kept_since(settings: Sett
         await keeper.device.load()
 
         assert await count(keeper) == "4"
+
+
+async def test_who_lags_behind_writes_over_nothing_that_another_process_has_kept(settings: Settings) -> None:
+    kept, go, begun = replace(settings, device_memory="kept"), asyncio.Event(), asyncio.Event()
+
+    async def slow(turn: AgentTurn) -> str:
+        begun.set()
+        await go.wait()
+        return await counter(turn)
+
+    async with Turnkeeper.open(settings=kept) as keeper, Turnkeeper.open(settings=kept) as other:
+        await count(counting(keeper))
+        keeper.agent("slow")(slow)
+        late = asyncio.create_task(keeper.chat("slowly", agent="slow", custody="device"))
+        await begun.wait()
+        await counting(other).device.load()
+        taken_over = [await count(other), await count(other)]
+        go.set()
+        with pytest.raises(RunEnded) as caught:
+            await late
+        again = await keeper.chat("slowly", agent="slow", custody="device")
+        with pytest.raises(SessionMoved):
+            await other.device.keep()
+        here = [each.device.read() for each in (keeper, other)]
+
+    assert (caught.value.code, caught.value.retryable) == ("session_moved", True)
+    assert (taken_over, again.text) == (["2", "3"], "4")
+    assert here[0] == here[1]
 
 
 async def test_of_two_turns_at_once_one_is_kept_and_the_other_one_may_be_sent_again(keeper: Turnkeeper) -> None:

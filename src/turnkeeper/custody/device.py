@@ -37,12 +37,15 @@ CONVERSATION = "turnkeeper"
 class DeviceMemory:
     """The fields of the carrier, known and unknown ones. To write is one step of the event loop: there is no between.
 
-    Without a store it is never durable.
+    Without a store it is never durable. Whoever keeps something holds `keeping`: what is kept takes the place of the
+    version that was known here, and of no newer one.
     """
 
     def __init__(self, store: DeviceStore | None, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._fields: dict[tuple[TenantId, UserId], dict[str, Any]] = {}
+        self._versions: dict[tuple[TenantId, UserId], int] = {}
+        self.keeping = asyncio.Lock()
 
     def read(self, principal: Principal = LOCAL) -> dict[str, Any]:
         """A copy; changing it changes nothing here."""
@@ -53,30 +56,56 @@ class DeviceMemory:
         self._fields[_owner(principal)] = copy.deepcopy(dict(fields))
 
     async def keep(self, principal: Principal = LOCAL) -> None:
-        """Where it is kept, what is there now is durable when this returns; else nothing happens."""
-        if self._store is not None:
-            kept = DeviceFields(user=principal.user, session_id=DEVICE_SESSION, fields=self.read(principal))
-            await self._store.keep(principal.tenant, kept, at=self._clock.now())
+        """Where it is kept, what is there now is durable when this returns; else nothing happens.
+
+        Raises SessionMoved when another process has kept something since; from then on that is what is here.
+        """
+        async with self.keeping:
+            await self.keep_now(principal)
+
+    async def keep_now(self, principal: Principal) -> None:
+        """The same, for who holds `keeping`."""
+        if self._store is not None and (kept := self.kept(self.read(principal), principal)) is not None:
+            try:
+                await self._store.keep(principal.tenant, kept, at=self._clock.now())
+            except SessionMoved:
+                await self.load_now(principal)
+                raise
+            self.was_kept(principal)
 
     async def load(self, principal: Principal = LOCAL) -> None:
         """Take over what was kept last, by whichever process; nothing where nothing is kept."""
+        async with self.keeping:
+            await self.load_now(principal)
+
+    async def load_now(self, principal: Principal) -> None:
+        """The same, for who holds `keeping`."""
         if self._store is not None:
-            self.write(await self._store.load(*_owner(principal), DEVICE_SESSION) or {}, principal)
+            kept = await self._store.load(*_owner(principal), DEVICE_SESSION)
+            self._fields[_owner(principal)] = {} if kept is None else dict(kept.fields)
+            self._versions[_owner(principal)] = 0 if kept is None else kept.version
 
     async def ready(self, principal: Principal = LOCAL) -> None:
         """Take over what was kept, unless this process holds something already."""
         if self._store is not None and _owner(principal) not in self._fields:
-            kept = await self._store.load(*_owner(principal), DEVICE_SESSION) or {}
-            self._fields.setdefault(_owner(principal), dict(kept))
+            async with self.keeping:
+                if _owner(principal) not in self._fields:
+                    await self.load_now(principal)
 
     def kept(self, fields: Mapping[str, Any], principal: Principal = LOCAL) -> DeviceFields | None:
         """What must be durable of these fields; None where nothing is kept."""
         if self._store is None:
             return None
-        return DeviceFields(user=principal.user, session_id=DEVICE_SESSION, fields=fields)
+        version = self._versions.get(_owner(principal), 0)
+        return DeviceFields(user=principal.user, session_id=DEVICE_SESSION, fields=fields, version=version)
+
+    def was_kept(self, principal: Principal) -> None:
+        """What `kept` gave is durable by now."""
+        self._versions[_owner(principal)] = self._versions.get(_owner(principal), 0) + 1
 
     def forget(self, tenant: TenantId, user: UserId) -> None:
         self._fields.pop((tenant, user), None)
+        self._versions.pop((tenant, user), None)
 
 
 def _owner(principal: Principal) -> tuple[TenantId, UserId]:
@@ -92,7 +121,6 @@ class DeviceCustodian:
     runs: RunStore
     audit: AuditStore
     clock: Clock
-    _keeping: asyncio.Lock = field(default_factory=asyncio.Lock)
     _last_reset: dict[tuple[TenantId, UserId], RunId] = field(default_factory=dict)
 
     async def open(self, run: Run) -> Conversation:
@@ -119,11 +147,11 @@ class DeviceCustodian:
         now = self.clock.now()
         await self.audit.record(order.audited(run, conversation, now))
         after = conversation.after_reset(session.epoch.next(at=now, last_seq=session.last_seq), order.params)
-        async with self._keeping:
+        async with self.device.keeping:
             whose = self._unmoved(conversation)
             self._last_reset[owner] = run.first_attempt
             self.device.write(self._with(self.packing.packed(after)[0], whose), whose)
-            await self.device.keep(whose)
+            await self.device.keep_now(whose)
         return after
 
     def memory(self, conversation: Conversation) -> UnitMemory:
@@ -146,11 +174,17 @@ class DeviceCustodian:
         after = conversation.after(turn)
         carried, is_cut = self.packing.packed(after)
         warnings = (CARRIED_CUT,) if is_cut else ()
-        async with self._keeping:
+        async with self.device.keeping:
             whose = self._unmoved(conversation)
             kept = self.device.kept(self._with(carried, whose), whose)
-            committed = await self.runs.end(lease, replace(end_of(turn, explanation, warnings), device=kept))
+            try:
+                committed = await self.runs.end(lease, replace(end_of(turn, explanation, warnings), device=kept))
+            except SessionMoved:
+                # Another process owns it by now. What it has kept is what the next turn here begins with.
+                await self.device.load_now(whose)
+                raise
             self.device.write(self._with(carried, whose), whose)
+            self.device.was_kept(whose)
         return Kept(committed=replace(committed, revision=after.session.revision), warnings=warnings)
 
     def _unmoved(self, conversation: Conversation) -> Principal:

@@ -152,11 +152,12 @@ class _Archive:
         profile = {"id": user, "profile": None if found is None else msgspec.to_builtins(found)}
         sessions, carried = await store.erasure.of_user(self._tenant, user)
         contacts = await store.exports.contacts(self._tenant, user)
+        device = await store.devices.load(self._tenant, user, DEVICE_SESSION)
         kept = Doomed(tenant=self._tenant, owner=user, places=(), user=user)
         parts = [
             self._json("user.json", profile),
             self._lines("contacts.ndjson", _each(contacts)),
-            self._json("device.json", await store.devices.load(self._tenant, user, DEVICE_SESSION)),
+            self._json("device.json", None if device is None else device.fields),
             self._lines("carried_revisions.ndjson", _each(await store.revisions.of_user(self._tenant, user))),
             self._lines("artifacts.ndjson", self._kept(kept)),
             self._contents(kept, ""),

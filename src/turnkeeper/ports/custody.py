@@ -13,20 +13,24 @@ from turnkeeper.model.session import Conversation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceFields:
-    """What a device is to find again, in place of what was kept for it before."""
+    """What a device is to find again, in place of what was kept for it before: that of this `version`, or of 0 for
+    none. Each time one more is counted.
+    """
 
     user: UserId
     session_id: SessionId
     fields: Mapping[str, Any]
+    version: int = 0
 
 
 class DeviceStore(Protocol):
     """The sessions of devices, as far as their owners want them to outlive a process."""
 
-    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> Mapping[str, Any] | None:
+    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> DeviceFields | None:
         """What was kept last; None when nothing was."""
 
-    async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None: ...
+    async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None:
+        """Raises SessionMoved when something else was kept since that version, or it was erased."""
 
 
 class SealStore(Protocol):

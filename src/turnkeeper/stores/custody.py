@@ -5,7 +5,7 @@ from datetime import datetime
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
 from turnkeeper.ports.custody import DeviceFields, RevisionMark
-from turnkeeper.stores.rows import Params, Row, json_text, micros, moment
+from turnkeeper.stores.rows import Params, Row, from_json, json_text, micros, moment
 
 
 def seal_params(key: SealKey) -> Params:
@@ -24,7 +24,16 @@ def seal_of(row: Row) -> SealKey:
 
 def device_params(tenant: TenantId, kept: DeviceFields, at: datetime) -> Params:
     place = session_params(tenant, kept.user, kept.session_id)
-    return place | {"fields": json_text(kept.fields), "now": micros(at)}
+    return place | {"fields": json_text(kept.fields), "version": kept.version, "now": micros(at)}
+
+
+def device_of(row: Row) -> DeviceFields:
+    return DeviceFields(
+        user=UserId(row["user_id"]),
+        session_id=SessionId(row["id"]),
+        fields=from_json(row["fields"]),
+        version=row["version"],
+    )
 
 
 def session_params(tenant: TenantId, user: UserId, session_id: SessionId) -> Params:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from turnkeeper.errors import CarriedStale, SealKeyNotFound
+from turnkeeper.errors import CarriedStale, SealKeyNotFound, SessionMoved
 from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
@@ -12,20 +12,21 @@ from turnkeeper.ports.custody import DeviceFields, RevisionMark
 from turnkeeper.stores import custody as rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
-from turnkeeper.stores.rows import Params, from_json, micros
+from turnkeeper.stores.rows import Params, micros
 
 
 class PostgresDevices:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> Mapping[str, Any] | None:
+    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> DeviceFields | None:
         found = await self._database.read(sql.load_device, rows.session_params(tenant, user, session_id))
-        return from_json(found[0]["fields"]) if found else None
+        return rows.device_of(found[0]) if found else None
 
     async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None:
         params = rows.device_params(tenant, kept, at)
-        await self._database.finish(self._database.write("keep_device", sql.keep_device, params))
+        if not await self._database.finish(self._database.write("keep_device", sql.keep_device, params)):
+            raise SessionMoved(kept.session_id, expected_revision=kept.version)
 
 
 class PostgresSeals:
@@ -76,6 +77,12 @@ class PostgresRevisions:
     async def of_user(self, tenant: TenantId, user: UserId) -> Sequence[Mapping[str, Any]]:
         found = await self._database.read(sql.revisions_of_user, {"tenant": tenant, "user": user})
         return [dict(row) for row in found]
+
+
+async def keep_device(tx: Tx, tenant: TenantId, kept: DeviceFields, at: datetime) -> None:
+    """Raises SessionMoved when something else was kept meanwhile."""
+    if not await tx.run(sql.keep_device, rows.device_params(tenant, kept, at)):
+        raise SessionMoved(kept.session_id, expected_revision=kept.version)
 
 
 async def remember_revision(tx: Tx, tenant: TenantId, mark: RevisionMark, at: datetime) -> None:

@@ -38,13 +38,12 @@ from turnkeeper.ports.runs import (
 )
 from turnkeeper.stores import rows
 from turnkeeper.stores.approvals import approval_params
-from turnkeeper.stores.custody import device_params
 from turnkeeper.stores.explained import written
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.postgres.accepting import PostgresAccepting
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.checkpoints import requeue, shown_before
-from turnkeeper.stores.postgres.custody import remember_revision
+from turnkeeper.stores.postgres.custody import keep_device, remember_revision
 from turnkeeper.stores.postgres.database import PostgresDatabase, Row, Tx, sql
 from turnkeeper.stores.postgres.endings import (
     append_feed,
@@ -257,7 +256,7 @@ class PostgresRuns:
             if end.mark is not None:
                 await remember_revision(tx, lease.tenant, end.mark, end.at)
             if end.device is not None:
-                await tx.run(sql.keep_device, device_params(lease.tenant, end.device, end.at))
+                await keep_device(tx, lease.tenant, end.device, end.at)
             await _insert_deliveries(tx, end.deliveries)
             return rows.committed(released[0])
 

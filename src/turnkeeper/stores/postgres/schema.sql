@@ -652,6 +652,7 @@ CREATE TABLE device_sessions (
     id         TEXT COLLATE "C" NOT NULL,
     fields     TEXT             NOT NULL,
     kept_at    BIGINT           NOT NULL,
+    version    BIGINT           NOT NULL DEFAULT 1,
     PRIMARY KEY (tenant, user_id, id)
 );
 

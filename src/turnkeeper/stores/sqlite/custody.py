@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from turnkeeper.errors import CarriedStale, SealKeyNotFound
+from turnkeeper.errors import CarriedStale, SealKeyNotFound, SessionMoved
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.seal import SealKey
 from turnkeeper.ports.custody import DeviceFields, RevisionMark
 from turnkeeper.stores import custody as rows
-from turnkeeper.stores.rows import from_json, micros
+from turnkeeper.stores.rows import micros
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 
@@ -19,13 +19,12 @@ class SqliteDevices:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> Mapping[str, Any] | None:
+    async def load(self, tenant: TenantId, user: UserId, session_id: SessionId) -> DeviceFields | None:
         found = self._database.read(sql.load_device, rows.session_params(tenant, user, session_id))
-        return from_json(found[0]["fields"]) if found else None
+        return rows.device_of(found[0]) if found else None
 
     async def keep(self, tenant: TenantId, kept: DeviceFields, *, at: datetime) -> None:
-        params = rows.device_params(tenant, kept, at)
-        await self._database.write("keep_device", lambda tx: tx.execute(sql.keep_device, params))
+        await self._database.write("keep_device", lambda tx: keep_device(tx, tenant, kept, at))
 
 
 class SqliteSeals:
@@ -67,6 +66,12 @@ class SqliteRevisions:
     async def of_user(self, tenant: TenantId, user: UserId) -> Sequence[Mapping[str, Any]]:
         found = self._database.read(sql.revisions_of_user, {"tenant": tenant, "user": user})
         return [dict(row) for row in found]
+
+
+def keep_device(tx: Tx, tenant: TenantId, kept: DeviceFields, at: datetime) -> None:
+    """Raises SessionMoved when something else was kept meanwhile."""
+    if not tx.execute(sql.keep_device, rows.device_params(tenant, kept, at)).rowcount:
+        raise SessionMoved(kept.session_id, expected_revision=kept.version)
 
 
 def remember_revision(tx: Tx, tenant: TenantId, mark: RevisionMark, at: datetime) -> None:

@@ -1622,12 +1622,17 @@ SELECT * FROM effects
 SELECT * FROM contacts WHERE tenant = :tenant AND user_id = :user ORDER BY binding, address;
 
 -- name: load_device
-SELECT fields FROM device_sessions WHERE tenant = :tenant AND user_id = :user AND id = :session_id;
+SELECT * FROM device_sessions WHERE tenant = :tenant AND user_id = :user AND id = :session_id;
 
 -- name: keep_device
-INSERT INTO device_sessions (tenant, user_id, id, fields, kept_at)
-VALUES (:tenant, :user, :session_id, :fields, :now)
-ON CONFLICT (tenant, user_id, id) DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at;
+-- Changes no row when another version is there than the one it takes the place of; the caller then raises SessionMoved.
+INSERT INTO device_sessions (tenant, user_id, id, fields, kept_at, version)
+SELECT :tenant, :user, :session_id, :fields, :now, 1
+ WHERE :version = 0
+    OR EXISTS (SELECT 1 FROM device_sessions WHERE tenant = :tenant AND user_id = :user AND id = :session_id)
+ON CONFLICT (tenant, user_id, id) DO UPDATE
+   SET fields = excluded.fields, kept_at = excluded.kept_at, version = device_sessions.version + 1
+ WHERE device_sessions.version = :version;
 
 -- name: list_seal_keys
 SELECT * FROM seal_keys WHERE tenant = :tenant ORDER BY created_at, id;

@@ -40,12 +40,11 @@ from turnkeeper.ports.runs import (
 )
 from turnkeeper.stores import rows
 from turnkeeper.stores.approvals import approval_params
-from turnkeeper.stores.custody import device_params
 from turnkeeper.stores.outbox import delivery_params
 from turnkeeper.stores.sqlite.accepting import SqliteAccepting
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.checkpoints import requeue, shown_before
-from turnkeeper.stores.sqlite.custody import remember_revision
+from turnkeeper.stores.sqlite.custody import keep_device, remember_revision
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import (
     append_feed,
@@ -255,7 +254,7 @@ class SqliteRuns:
         if end.mark is not None:
             remember_revision(tx, lease.tenant, end.mark, end.at)
         if end.device is not None:
-            tx.execute(sql.keep_device, device_params(lease.tenant, end.device, end.at))
+            keep_device(tx, lease.tenant, end.device, end.at)
         tx.execute(sql.end_run, rows.end_params(lease.tenant, lease.run_id, end))
         tx.execute(sql.append_explanation, rows.explanation_params(lease.tenant, end.explanation))
         said = rows.end_said(end) | self._deltas(tx, lease, released)

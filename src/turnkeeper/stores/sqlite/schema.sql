@@ -664,6 +664,7 @@ CREATE TABLE device_sessions (
     id      TEXT    NOT NULL,
     fields  TEXT    NOT NULL,
     kept_at INTEGER NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (tenant, user_id, id)
 ) STRICT, WITHOUT ROWID;
 

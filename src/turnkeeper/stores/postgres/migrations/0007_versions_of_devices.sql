@@ -1,0 +1,2 @@
+-- What a device has kept is counted, so that nobody who lags behind writes over what is newer.
+ALTER TABLE device_sessions ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
