@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnkeeper.bus import carrier
+from turnkeeper.bus.awaited import require_async
 from turnkeeper.bus.message import is_json
 from turnkeeper.bus.plugins import Match
 from turnkeeper.bus.transformers import Chained, Hook, Transformed, Transformer
@@ -28,10 +29,11 @@ class Chains:
             self.add(each)
 
     def add(self, transformer: Transformer) -> None:
-        """Raises ValueError for a second one with the same id at the same hook."""
+        """Raises ValueError for a second one with the same id at the same hook, and for one that is not async."""
         there = self._by_hook[transformer.hook]
         if not transformer.id or transformer.id in there:
             raise ValueError(f"a transformer {transformer.id!r} stands at the hook {transformer.hook} already")
+        require_async(transformer.transform, f"`transform` of the transformer {transformer.id!r}")
         there[transformer.id] = transformer
 
     def listing(self, hook: Hook) -> dict[str, Any]:

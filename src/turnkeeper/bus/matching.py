@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.bus import carrier
+from turnkeeper.bus.awaited import require_async
 from turnkeeper.bus.message import copied, is_json
 from turnkeeper.bus.plugins import KnownIntent, Match, PipelinePlugin, Utterance, is_pipeline_id
 
@@ -55,12 +56,13 @@ class Pipeline:
         self._stages: dict[str, _Stage] = {}
 
     def add(self, plugin: PipelinePlugin) -> None:
-        """Raises ValueError for an id that is none, or is taken."""
+        """Raises ValueError for an id that is none, or is taken, and for a plugin whose `match` is not async."""
         id = plugin.pipeline_id
         if not is_pipeline_id(id):
             raise ValueError(f"a pipeline id has letters, digits, _ and - only, and {id!r} has others")
         if id in self._stages:
             raise ValueError(f"there is a pipeline plugin {id!r} already")
+        require_async(plugin.match, f"`match` of the plugin {id!r}")
         self._stages[id] = _Stage(plugin)
 
     def plugins(self) -> tuple[PipelinePlugin, ...]:

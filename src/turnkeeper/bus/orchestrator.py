@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from turnkeeper.bus import carrier, topics
 from turnkeeper.bus.agents import Agents
+from turnkeeper.bus.awaited import require_async
 from turnkeeper.bus.chains import Chains
 from turnkeeper.bus.claims import Claims
 from turnkeeper.bus.device import OwnedDevice
@@ -136,6 +137,7 @@ class Orchestrator:
         """Have a function of this process handle an intent of a skill, or all that is for it. Raises ValueError."""
 
         def register(handler: Handler) -> Handler:
+            require_async(handler, f"the handler of {skill_id}:{intent_name or '*'}")
             self._handlers.add(skill_id, intent_name, Registered(handle=handler))
             # It is here, so nobody need be asked over the bus what it would say.
             self._claims_of_skills.setdefault(skill_id, _never)
@@ -145,18 +147,23 @@ class Orchestrator:
         return register
 
     def converses(self, skill_id: str) -> Callable[[Claim], Claim]:
-        """Have a skill of this process asked whether it takes what is said while a conversation is with it."""
+        """Have a skill of this process asked whether it takes what is said while a conversation is with it.
+
+        Raises ValueError.
+        """
 
         def register(claim: Claim) -> Claim:
+            require_async(claim, f"what {skill_id} is asked in a conversation")
             self._claims_of_skills[skill_id] = claim
             return claim
 
         return register
 
     def stops(self, skill_id: str) -> Callable[[Claim], Claim]:
-        """Have a skill of this process asked whether there is something that it could stop."""
+        """Have a skill of this process asked whether there is something that it could stop. Raises ValueError."""
 
         def register(claim: Claim) -> Claim:
+            require_async(claim, f"what {skill_id} is asked about stopping")
             self._stops_of_skills[skill_id] = claim
             return claim
 
@@ -166,6 +173,7 @@ class Orchestrator:
         """Have a skill of this process asked whether it takes what nobody else understood. Raises ValueError."""
 
         def register(claim: Claim) -> Claim:
+            require_async(claim, f"what {skill_id} is asked as a fallback")
             self._fallbacks.add(skill_id, priority, claim)
             return claim
 

@@ -1,8 +1,10 @@
 """A bus of one's own, or a place on another one, as the settings want it."""
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 from turnkeeper.bus.guard import guarded
 from turnkeeper.bus.legacy.adapter import LegacyWire
@@ -51,13 +53,18 @@ def orchestrator_of(keeper: Turnkeeper) -> Orchestrator:
 
 @asynccontextmanager
 async def on_the_bus(
-    keeper: Turnkeeper, relay: Relay | None, set_up: Sequence[Callable[[Orchestrator], None]] = ()
+    keeper: Turnkeeper, relay: Relay | None, set_up: Sequence[Callable[[Orchestrator], Any]] = ()
 ) -> AsyncIterator[Orchestrator]:
-    """An orchestrator on a relay that listens, or on the bus that the settings name. `set_up` may add to it."""
+    """An orchestrator on a relay that listens, or on the bus that the settings name.
+
+    `set_up` are functions, sync or async, that may add to it before it is there.
+    """
     settings = keeper.settings
     orchestrator = orchestrator_of(keeper)
     for each in set_up:
-        each(orchestrator)
+        made = each(orchestrator)
+        if inspect.isawaitable(made):
+            await made
     url, token = (settings.bus_url, settings.bus_token) if relay is None else (relay.url, relay.token)
     assert url is not None, "there is a bus of one's own, or another one"
     async with orchestrator.on(url, token=token, is_first=relay is not None):

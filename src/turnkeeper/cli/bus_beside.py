@@ -43,6 +43,11 @@ class BusBeside:
             if settings.bus_url is None:
                 relay = await self._relay(stack)
             if relay is None and settings.bus_url is None:
+                if self._set_up:
+                    self.told.append(
+                        "There is no bus, so --bus-setup is of no use. "
+                        "Give the bus a port with --bus-port, or join one with --bus-url."
+                    )
                 yield None
                 return
             from turnkeeper.bus.link import address_of

@@ -180,7 +180,10 @@ class Intents:
         }
         if samples or keywords is None:
             fields["samples"] = list(samples)
-        self._take(_intent({**fields, **(keywords or {})}))
+        try:
+            self._take(_intent({**fields, **(keywords or {})}))
+        except Refused as why:
+            raise Refused(f"The intent {skill_id}:{intent_name} is not taken: {why}") from None
 
     def heard(self, message: Message) -> None:
         """What skills say of their intents over the bus."""
@@ -318,7 +321,10 @@ def is_same_language(one: str, other: str) -> bool:
 def _intent(data: Mapping[str, Any]) -> Intent:
     name = _intent_name(data)
     if name in RESERVED:
-        raise Refused(f"the name {name!r} is part of the pipeline")
+        raise Refused(
+            f"{name!r} is one of the names that mean something to the pipeline itself ({', '.join(sorted(RESERVED))}); "
+            "no samples lead to it. Choose another name, or give it a handler only"
+        )
     lang = data.get("lang")
     if not isinstance(lang, str) or not 0 < len(lang) <= 50:
         raise Refused("`lang` is no language")
@@ -367,10 +373,14 @@ def _vocabulary(descriptor: Any) -> Vocabulary:
 
 
 def _templates(data: Mapping[str, Any], name: str) -> tuple[Template, ...]:
+    return tuple(_template(text, name) for text in _texts(data, name))
+
+
+def _template(text: str, name: str) -> Template:
     try:
-        return tuple(Template(text=text) for text in _texts(data, name))
+        return Template(text=text)
     except MalformedTemplate as why:
-        raise Refused(f"`{name}`: {why}") from why
+        raise Refused(f"{text[:80]!r} in `{name}` cannot be read: {why}") from why
 
 
 def _characters_of(keywords: Keywords | None) -> int:
