@@ -194,6 +194,15 @@ async def test_a_state_that_does_not_say_whose_memory_it_holds_is_taken_as_befor
 
 
 @every_custody
+async def test_how_a_question_began_is_told_whoever_keeps_the_session(keeper: Turnkeeper, custodian: Custodian) -> None:
+    reply = await custodian(keeper, "echo").say("tell me " + "x" * 500)
+
+    told = await keeper.explained(reply.run_id)
+
+    assert (len(told.asked), told.asked[:9], told.preview) == (160, "tell me x", reply.text[:160])
+
+
+@every_custody
 async def test_what_a_run_spent_is_on_its_account_whoever_keeps_the_session(
     keeper: Turnkeeper, custodian: Custodian
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from turnkeeper.custody.packing import CARRIED_CUT, Packing, carried_of
 from turnkeeper.knowledge.retrieval import UnitMemory
-from turnkeeper.model.explanation import Explanation
+from turnkeeper.model.explanation import PREVIEW_CHARS, Explanation
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.lease import Lease
 from turnkeeper.model.run import Run, RunStatus
@@ -67,12 +67,13 @@ class ClientCustodian:
 
 
 def end_of(turn: Turn, explanation: Explanation, warnings: tuple[str, ...], **more: Any) -> RunEnd:
-    """How a run ends whose turn is kept elsewhere: what it said stays with it."""
+    """How a run ends whose turn is kept elsewhere: what it said stays with it, and how its question began."""
+    asked, said = turn.messages[0].content[:PREVIEW_CHARS], turn.messages[-1].content
     return RunEnd(
         status=RunStatus.COMPLETED,
         explanation=replace(explanation, warnings=explanation.warnings + warnings),
         at=turn.committed_at,
-        result={"text": turn.messages[-1].content, "turn": turn.number, "intent": turn.intent, **more},
+        result={"text": said, "asked": asked, "turn": turn.number, "intent": turn.intent, **more},
         deliveries=turn.deliveries,
         account=turn.account,
     )

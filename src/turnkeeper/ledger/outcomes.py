@@ -71,6 +71,9 @@ class Outcomes:
             explanation = replace(explain_from_feed(run, entries, run.status, at, run.error), turn=run.turn)
             asked = "\n".join(event.as_text for event in run.input.events)
             explained = ExplainedRun(explanation=explanation, asked=asked[:PREVIEW_CHARS], preview="")
+        if not explained.asked and run.result:
+            # Its messages are with whoever keeps the session.
+            explained = replace(explained, asked=run.result.get("asked", ""))
         if explained.preview:
             return explained
         return replace(explained, preview=(await self._said_by(run))[:PREVIEW_CHARS])
