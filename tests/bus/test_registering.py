@@ -1,6 +1,7 @@
 """What an orchestrator is given is looked at when it is given, and not in the first round that needs it."""
 
 import functools
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,32 @@ async def test_a_setup_for_a_bus_that_is_not_there_is_told(tmp_path: Path) -> No
     assert beside.told == [
         "There is no bus, so --bus-setup is of no use. Give the bus a port with --bus-port, or join one with --bus-url."
     ]
+
+
+async def test_a_slip_in_the_pipeline_and_a_plugin_that_nobody_names_are_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = a_settings(tmp_path, bus_pipeline="stop,intnets,agents")
+    caplog.set_level(logging.WARNING)
+    async with (
+        Turnkeeper(settings) as keeper,
+        Relay(port=0) as relay,
+        on_the_bus(keeper, relay, [add_idle]),
+        BusClient(relay.url, session_id="kiosk-9") as client,
+    ):
+        await client.say("one")
+        client.change(pipeline=["agentz", "agents"])
+        answers = [await client.say(text) for text in ("two", "three")]
+
+    assert all(answer.text for answer in answers)
+    told = [(each.message, vars(each).get("entry", vars(each).get("pipeline_id"))) for each in caplog.records]
+    assert told == [
+        ("pipeline stage unknown", "intnets"),
+        ("pipeline plugin in no pipeline", "idle"),
+        ("pipeline stage unknown", "agentz"),
+    ]
+    assert vars(caplog.records[0])["known"].startswith("stop,converse,intents,fallback-high")
+
+
+def add_idle(orchestrator: Orchestrator) -> None:
+    orchestrator.add_plugin(Plugin("idle"))

@@ -11,11 +11,13 @@ from turnkeeper.bus import carrier
 from turnkeeper.bus.awaited import require_async
 from turnkeeper.bus.message import copied, is_json
 from turnkeeper.bus.plugins import KnownIntent, Match, PipelinePlugin, Utterance, is_pipeline_id
+from turnkeeper.bus.rules import STAGES
 
 log = logging.getLogger(__name__)
 
 MOST_FAILURES = 5
 REST_SECONDS = 30.0
+MOST_TOLD = 100
 DENYLISTS = ("blacklisted_pipelines", "blacklisted_skills", "blacklisted_intents")
 
 
@@ -54,6 +56,7 @@ class Pipeline:
     def __init__(self, *, seconds: float, aliases: Callable[[str], Sequence[str]]) -> None:
         self._seconds, self._aliases = seconds, aliases
         self._stages: dict[str, _Stage] = {}
+        self._told: set[str] = set()
 
     def add(self, plugin: PipelinePlugin) -> None:
         """Raises ValueError for an id that is none, or is taken, and for a plugin whose `match` is not async."""
@@ -78,13 +81,33 @@ class Pipeline:
         denied = set(session.get("blacklisted_pipelines", ()))
         found: dict[str, None] = {}
         for entry in preferred:
-            ids = self._aliases(entry)
-            if ids and not any(id in self._stages for id in ids):
-                log.warning("pipeline stage unknown", extra={"entry": entry[:80]})
-            for id in ids:
-                if id in self._stages and not denied & {id, entry}:
+            for id in self._there(entry):
+                if not denied & {id, entry}:
                     found[id] = None
         return tuple(found)
+
+    def review(self, pipeline: Sequence[str]) -> None:
+        """Tell what is odd about the pipeline of a deployment: entries that nobody has, and plugins left out."""
+        named = {id for entry in pipeline for id in self._there(entry)}
+        for id in self._stages:
+            if id not in named and id not in STAGES:
+                shown = {"pipeline_id": id, "pipeline": ",".join(pipeline), "setting": "TURNKEEPER_BUS_PIPELINE"}
+                log.warning("pipeline plugin in no pipeline", extra=shown)
+
+    def _there(self, entry: str) -> list[str]:
+        """The stages that an entry stands for."""
+        ids = self._aliases(entry)
+        found = [id for id in ids if id in self._stages]
+        if ids and not found:
+            self._tell_unknown(entry)
+        return found
+
+    def _tell_unknown(self, entry: str) -> None:
+        """Once, and of so many only: sessions may name what they like. Without agents there is no such stage."""
+        entry = entry[:80]
+        if entry not in STAGES and entry not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(entry)
+            log.warning("pipeline stage unknown", extra={"entry": entry, "known": ",".join(self._stages)})
 
     async def find(self, stages: Sequence[str], utterance: Utterance) -> Found:
         asked: list[Asked] = []

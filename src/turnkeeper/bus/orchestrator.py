@@ -204,6 +204,7 @@ class Orchestrator:
 
         Whoever has just opened the bus `is_first` on it, and need not look for the owner of `default`.
         """
+        self._pipeline.review(self._rules.pipeline)
         self._joined, self._is_leaving, self._is_first = asyncio.Event(), False, is_first
         async with Link(
             url, token=token, on_message=self._heard, on_open=self._opened, on_break=self._claims.closed
