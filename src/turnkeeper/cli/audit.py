@@ -4,9 +4,9 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, folded
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
@@ -97,10 +97,3 @@ def _looking(database: str | None, look: Callable[[Turnkeeper], Coroutine[Any, A
 async def _verdict(settings: Settings, tenant: str | None) -> Verdict:
     async with Turnkeeper(settings).looking_in() as keeper:
         return await keeper.verify_audit(tenant)
-
-
-def local_file_of(settings: Settings) -> Path | None:
-    """The file of a SQLite database; None for a database on a server."""
-    if "://" in settings.database and not settings.database.startswith("sqlite:///"):
-        return None
-    return Path(settings.database.removeprefix("sqlite:///"))

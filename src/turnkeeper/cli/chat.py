@@ -13,8 +13,7 @@ from rich.text import Text
 
 from turnkeeper.cli.explain import show
 from turnkeeper.cli.say import Flow, complain, harmless, own_command
-from turnkeeper.cli.talk import EmbeddedTalk, Talk, TalkFailed, talk_with_server
-from turnkeeper.keeper import Turnkeeper
+from turnkeeper.cli.talk import Talk, TalkFailed, talk_with_server
 from turnkeeper.settings import settings_from
 
 COMMANDS = {
@@ -54,6 +53,9 @@ def chat(
 
 def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
     if database is not None:
+        from turnkeeper.cli.embedded_talk import EmbeddedTalk
+        from turnkeeper.keeper import Turnkeeper
+
         return EmbeddedTalk(Turnkeeper(settings_from(os.environ, database=database)))
     return talk_with_server(url, token)
 

@@ -13,11 +13,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from turnkeeper.cli.audit import local_file_of
+from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, put_out
 from turnkeeper.cli.talk import TalkFailed, Told, talk_with_server
 from turnkeeper.errors import TurnkeeperError
-from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.pictures import Tone, on_one_line, span, tone_of
 from turnkeeper.ledger.tree import TreeLine, tree_lines
@@ -25,7 +24,6 @@ from turnkeeper.model.explanation import PREVIEW_CHARS
 from turnkeeper.model.graph import Graph, NodeType
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
-from turnkeeper.server.wire_explanations import ExplanationOut, SummaryOut
 from turnkeeper.settings import Settings, settings_from
 
 STYLES = {
@@ -63,6 +61,8 @@ def explain(run_id: str, source: Source, *, shape: str, full: bool) -> int:
     except (TalkFailed, TurnkeeperError) as failure:
         return complain(str(failure), code=1)
     if shape == "json":
+        from turnkeeper.server.wire_explanations import SummaryOut
+
         kept = told if full else {name: told[name] for name in SummaryOut.model_fields}
         put_out(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
     elif shape == "mermaid":
@@ -88,6 +88,9 @@ def _told_by_database(run_id: str, source: Source) -> Told:
 async def _looked_up(run_id: str, settings: Settings, tenant: str | None) -> Told:
     # Whoever can read the file can read all of it.
     who = LOCAL if tenant is None else Principal(tenant=TenantId(tenant), user=LOCAL.user, role=Role.OWNER)
+    from turnkeeper.keeper import Turnkeeper
+    from turnkeeper.server.wire_explanations import ExplanationOut
+
     async with Turnkeeper(settings).looking_in() as keeper:
         explained = await keeper.explained(run_id, principal=who)
     return ExplanationOut.in_full(explained).model_dump(mode="json", by_alias=True)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from turnkeeper.cli.audit import local_file_of
 from turnkeeper.settings import Settings, settings_from
 
 log = logging.getLogger(__name__)
@@ -78,3 +77,10 @@ def bus_at(url: str | None) -> str:
     if not url.startswith(("ws://", "wss://")):
         raise ValueError(f"{url!r} is no address of a bus; one looks like {BUS_URL}")
     return url
+
+
+def local_file_of(settings: Settings) -> Path | None:
+    """The file of a SQLite database; None for a database on a server."""
+    if "://" in settings.database and not settings.database.startswith("sqlite:///"):
+        return None
+    return Path(settings.database.removeprefix("sqlite:///"))

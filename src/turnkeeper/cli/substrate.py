@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.audit import local_file_of
+from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, folded, put_out
 from turnkeeper.cli.talk import HttpTalk
 from turnkeeper.errors import TurnkeeperError

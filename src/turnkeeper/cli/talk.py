@@ -1,28 +1,16 @@
 """Two ways to reach a conversation, over HTTP or embedded, that look the same to whoever talks."""
 
-import asyncio
 import contextlib
 import json
 import os
-import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import httpx2
-import msgspec
 
 from turnkeeper.cli.local import found_at, note_of
-from turnkeeper.errors import TurnkeeperError
-from turnkeeper.keeper import Turnkeeper
-from turnkeeper.keeping.door import Ticket
-from turnkeeper.ledger.feed import Frame
-from turnkeeper.packs.demos import demo_packs
-from turnkeeper.server.wire_explanations import ExplanationOut
 from turnkeeper.settings import settings_from
-
-T = TypeVar("T")
 
 Told = Mapping[str, Any]
 """A frame of the feed, as it travels: seq, prev, type, run_id, session_id, trace_id, truncated, data."""
@@ -153,13 +141,13 @@ def frames_in(lines: Iterator[str]) -> Iterator[Told]:
 def _refusal(response: httpx2.Response) -> TalkFailed:
     try:
         problem = response.json()
-        message = _in_words(problem["detail"], problem["code"], problem.get("details", ()))
+        message = in_words(problem["detail"], problem["code"], problem.get("details", ()))
     except (ValueError, KeyError, TypeError):
         message = f"The server answered with status {response.status_code}. Is it a turnkeeper?"
     return TalkFailed(message, is_fatal=response.status_code == 401)
 
 
-def _in_words(detail: str, code: str, details: Iterable[Mapping[str, Any]]) -> str:
+def in_words(detail: str, code: str, details: Iterable[Mapping[str, Any]]) -> str:
     """A refusal, and below it each fault with its place."""
     faults = [each for each in details if "message" in each]
     lines = [
@@ -178,85 +166,3 @@ def talk_with_server(url: str | None, token: str | None) -> HttpTalk:
     if token is None and local is not None and local.url == url.rstrip("/"):
         token = local.token
     return HttpTalk(url, token or settings.token)
-
-
-class EmbeddedTalk:
-    """A turnkeeper in this process. Its loop has a thread of its own, so that typing does not hold it up."""
-
-    def __init__(self, keeper: Turnkeeper) -> None:
-        self.where = keeper.settings.database
-        self.how = f"--database {self.where}"
-        self._keeper = keeper
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="turnkeeper-chat", daemon=True)
-
-    def __enter__(self) -> "EmbeddedTalk":
-        self._thread.start()
-        try:
-            self._do(self._keeper.__aenter__())
-        except TalkFailed:
-            self._stop()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._do(self._keeper.close())
-        finally:
-            self._stop()
-
-    def say(self, message: str, **asked: Any) -> Iterator[Told]:
-        ticket = self._do(self._keeper.submit(message, **asked))
-        frames = self._keeper.follow_reply(ticket)
-        try:
-            while (frame := self._do(_next(frames))) is not None:
-                yield _told(frame, ticket)
-        finally:
-            self._do(frames.aclose())
-
-    def check_pack(self, ref: str) -> None:
-        if ref in demo_packs():
-            self._do(self._keeper.packs.push_demos())
-        self._do(self._keeper.packs.get(ref))
-
-    def reset(self, session_id: str) -> str:
-        return self._do(self._keeper.reset(session_id)).text
-
-    def cancel(self, run_id: str) -> None:
-        self._do(self._keeper.cancel(run_id))
-
-    def explanation(self, run_id: str) -> Told:
-        explained = self._do(self._keeper.explained(run_id))
-        return ExplanationOut.in_full(explained).model_dump(mode="json", by_alias=True)
-
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except TurnkeeperError as error:
-            raise TalkFailed(_in_words(error.detail, error.code, error.details)) from None
-
-    def _stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-async def _next(frames: Any) -> Frame | None:
-    frame: Frame | None = await anext(frames, None)
-    return frame
-
-
-def _told(frame: Frame, ticket: Ticket) -> Told:
-    return {
-        "seq": frame.no,
-        "prev": frame.prev,
-        "type": frame.type.value,
-        "run_id": frame.run_id,
-        "session_id": ticket.run.session_id,
-        "trace_id": ticket.run.trace_id,
-        "truncated": frame.truncated,
-        "data": {**msgspec.to_builtins(frame.data), "replaced_session_id": ticket.replaced_session_id},
-    }
