@@ -106,10 +106,8 @@ class _Watching:
         with contextlib.suppress(BusUnreachable):
             await link.opened(1.0)
             return
-        self._say(
-            f"There is no bus at {address_of(url)} yet; waiting for it. "
-            f"Start one with `{own_command()} serve`, or name another with --url. Ctrl-C ends it."
-        )
+        self._say(f"There is no bus at {address_of(url)} yet; waiting for it. Ctrl-C ends it.")
+        self._say(f"Start one with `{own_command()} serve`, or name another with --url.")
         await link.opened()
 
     def say_how_much(self) -> None:
