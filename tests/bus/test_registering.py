@@ -11,6 +11,7 @@ import pytest
 from tests.bus.house import Meta, Plugin, a_settings
 from turnkeeper import Turnkeeper
 from turnkeeper.bus.handlers import Dispatch, Handler
+from turnkeeper.bus.matching import MOST_TOLD, Pipeline
 from turnkeeper.bus.orchestrator import Orchestrator
 from turnkeeper.bus.relay import Relay
 from turnkeeper.bus.serving import on_the_bus
@@ -135,6 +136,15 @@ async def test_a_slip_in_the_pipeline_and_a_plugin_that_nobody_names_are_told_on
         ("pipeline stage unknown", "agentz"),
     ]
     assert vars(caplog.records[0])["known"].startswith("stop,converse,intents,fallback-high")
+
+
+def test_what_sessions_name_and_nobody_has_is_told_of_so_many_only(caplog: pytest.LogCaptureFixture) -> None:
+    pipeline = Pipeline(seconds=1.0, aliases=lambda entry: (entry,))
+
+    for number in range(2 * MOST_TOLD):
+        pipeline.effective({}, [f"stage-{number}"])
+
+    assert len(caplog.records) == MOST_TOLD
 
 
 def add_idle(orchestrator: Orchestrator) -> None:
