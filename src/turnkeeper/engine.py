@@ -256,7 +256,8 @@ class Engine:
         now = self._world.clock.now()
         explanation = replace(explain(draft, status), at=now, error=error)
         # Where the client keeps the session, a reset stands only if the client is told of it.
-        carried = self._world.custodians[live.run.custody].carried(draft.opened) if draft.has_reset else None
+        custodian = self._world.custodians[live.run.custody]
+        carried = custodian.carried(draft.opened) if draft.has_reset else None
         result = None if carried is None else {"carried": carried}
         told = refusals(live.run, error, at=now, clock=self._world.clock)
         end = RunEnd(
@@ -268,6 +269,7 @@ class Engine:
             deliveries=told,
             account=account_of(draft),
             mark=mark_of(draft.opened) if draft.has_reset else None,
+            carried_until=None if carried is None else custodian.kept_until(live.run, now),
         )
         try:
             ended = await self._end_marked(live, end)
@@ -280,7 +282,7 @@ class Engine:
             return await self._runs.end(live.lease, end)
         except CarriedStale:
             # The session has gone on from a newer state meanwhile, so nobody is told of the reset of this one.
-            return await self._runs.end(live.lease, replace(end, result=None, mark=None))
+            return await self._runs.end(live.lease, replace(end, result=None, mark=None, carried_until=None))
 
     async def _end_overdue(self, live: LiveRun, draft: TurnDraft, error: TimeoutError) -> None:
         if self._world.clock.now() < live.deadline:

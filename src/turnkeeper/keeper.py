@@ -371,6 +371,7 @@ class Turnkeeper:
             Duty("node-beat", settings.renew_seconds, lambda: store.nodes.beat(self._node())),
             Duty("audit-anchor", settings.anchor_seconds, lambda: store.audit.anchor(at=self._clock.now())),
             Duty("old-requests", 3600.0, self._forget_requests),
+            Duty("carried-states", settings.expiry_seconds, self._forget_carried),
             Duty("old-checkpoints", 3600.0, self.forget_checkpoints),
             Duty("loose-content", 86_400.0, lambda: self.substrate.collect()),
             Duty("old-threads", 3600.0, self.prune_threads),
@@ -1397,6 +1398,9 @@ class Turnkeeper:
     async def _forget_requests(self) -> None:
         before = self._clock.now() - timedelta(seconds=self.settings.request_seconds)
         await self._store.runs.forget_requests(before=before)
+
+    async def _forget_carried(self) -> None:
+        await self._store.runs.forget_carried(at=self._clock.now())
 
 
 def _agent_policy(

@@ -51,6 +51,7 @@ class Settings:
     grace_seconds: float = 10.0
     idle_seconds: int = 86_400
     request_seconds: float = 7 * 86_400.0
+    carried_seconds: float = 600.0
     checkpoint_seconds: float = 7 * 86_400.0
     prune_seconds: float = 86_400.0
     archive_seconds: float = 30 * 86_400.0

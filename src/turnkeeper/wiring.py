@@ -204,7 +204,9 @@ def wire(
         Custody.ENGINE: EngineCustodian(
             store.sessions, store.runs, store.units, clock, settings.history_messages, settings.session_units, scopes
         ),
-        Custody.CLIENT: ClientCustodian(packing, store.runs, store.audit, clock),
+        Custody.CLIENT: ClientCustodian(
+            packing, store.runs, store.audit, clock, settings.request_seconds, settings.carried_seconds
+        ),
         Custody.DEVICE: DeviceCustodian(packing, device, store.runs, store.audit, clock),
     }
     world = World(

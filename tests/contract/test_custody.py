@@ -3,19 +3,33 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from tests.contract.backends import Backend
-from tests.contract.builders import NODE, OTHER_NODE, TENANT, a_session, audit_of, clock, end_as, held
+from tests.contract.builders import (
+    NODE,
+    OTHER_NODE,
+    TENANT,
+    a_session,
+    audit_of,
+    clock,
+    end_as,
+    held,
+    intake_of,
+    run_saying,
+)
 from turnkeeper.errors import CarriedStale, LeaseLost, SealKeyNotFound, SessionMoved
+from turnkeeper.model.event import Event
 from turnkeeper.model.ids import Fence, SessionId, TenantId, UserId
-from turnkeeper.model.run import RunStatus
+from turnkeeper.model.run import RunInput, RunStatus
 from turnkeeper.model.seal import SealKey
 from turnkeeper.model.session import Custody
 from turnkeeper.ports.custody import DeviceFields, RevisionMark
 from turnkeeper.ports.store import Store
+from turnkeeper.testing.clock import NOON
 
 ADA, EVE, DEFAULT = UserId("ada"), UserId("eve"), SessionId("default")
 
@@ -76,6 +90,36 @@ async def test_what_a_device_kept_is_not_written_over_by_who_lags_behind_or_knew
     with pytest.raises(SessionMoved):
         await store.devices.keep(TENANT, replace(kept_for_ada({}, 1), user=EVE), at=clock.now())
     assert await store.devices.load(TENANT, EVE, DEFAULT) is None
+
+
+async def test_what_a_client_carries_leaves_its_runs_when_it_is_no_longer_needed(store: Store) -> None:
+    session, later = a_session(custody=Custody.CLIENT), NOON + timedelta(minutes=1)
+    carried = {"carried": {"state": {"odd": "\x00", "large": 2**70}}}
+    said = {"text": "A NUL is written \\u0000, and \\\\u0000 is something else."}
+    ended = []
+    for until, result in ((NOON, {**said, **carried}), (NOON, carried), (later, carried)):
+        run, lease = await held(store, "Hello", session)
+        await store.runs.end(lease, end_as(run, RunStatus.COMPLETED, result=result, carried_until=until))
+        ended.append(run)
+
+    forgotten = [await store.runs.forget_carried(at=NOON) for _ in range(2)]
+
+    results = [(await store.runs.get(TENANT, run.id)).result for run in ended]
+    assert results == [said, None, carried]
+    assert forgotten == [2, 0]
+
+
+async def test_what_a_client_has_sent_leaves_a_run_that_failed_and_its_question_stays(store: Store) -> None:
+    state = {"state": {"odd": "\x00", "note": "4711"}}
+    asked = RunInput(events=(Event(text="Hello"),), metadata={"of": "ada"}, carried=state)
+    sent = run_saying("Hello", a_session(custody=Custody.CLIENT), input=asked)
+    accepted = await store.runs.accept(intake_of(sent))
+    run, lease = accepted.run, accepted.lease
+    assert lease is not None
+
+    await store.runs.end(lease, end_as(run, RunStatus.FAILED))
+
+    assert (await store.runs.get(TENANT, run.id)).input == replace(asked, carried=None)
 
 
 async def test_of_nodes_that_make_the_first_key_at_once_one_does(backend: Backend) -> None:

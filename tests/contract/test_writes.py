@@ -35,6 +35,7 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.node import Node
 from turnkeeper.model.run import RunStatus
+from turnkeeper.model.session import Custody
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -52,6 +53,7 @@ WRITES = {
     "create_session",
     "drop_node",
     "end",
+    "forget_carried",
     "forget_requests",
     "hand_over",
     "record_audit",
@@ -121,6 +123,9 @@ async def test_every_write_says_when_it_begins_is_written_and_is_durable(backend
         await store.audit.record(audit_of())
         await store.audit.anchor(at=NOON)
         await store.runs.forget_requests(before=NOON)
+        mine, lease = await held(store, "Mine", a_session(custody=Custody.CLIENT))
+        await store.runs.end(lease, end_as(mine, RunStatus.COMPLETED, result={"carried": {}}, carried_until=NOON))
+        await store.runs.forget_carried(at=NOON)
         await store.nodes.beat(node)
         await store.nodes.leave(node)
 

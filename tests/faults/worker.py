@@ -221,6 +221,7 @@ async def a_day(keeper: Turnkeeper, part: str | None) -> None:
     await keeper.close_session(other.id)
     await keeper.limits.admit(other.tenant)
     await keeper._forget_requests()
+    await keeper._store.runs.forget_carried(at=keeper._clock.now() + timedelta(days=1))
     await keeper._store.audit.anchor(at=keeper._clock.now())
     leaving = await keeper.submit("left behind", session_id=session, agent="held")
     say({"left": leaving.run.id})

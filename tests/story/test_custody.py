@@ -13,7 +13,9 @@ from tests.story.packed import desk
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Role
+from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import RunStatus
+from turnkeeper.testing.clock import SteppedClock
 
 every_custody = pytest.mark.parametrize("custodian", EVERY_CUSTODY)
 
@@ -340,6 +342,48 @@ async def _kept(settings: Settings) -> dict[str, list[tuple[Any, ...]]]:
     """All that is written down, but for the beats of the nodes."""
     rows = await contents(backend_of(settings.database))
     return {table: kept for table, kept in rows.items() if table != "nodes"}
+
+
+async def test_nothing_of_what_a_client_carries_stays_here_once_its_answers_need_not_be_given_again(
+    settings: Settings,
+) -> None:
+    clock, secret = SteppedClock(), "x" * 200 + "4711"
+    async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
+
+        @keeper.agent("quiet")
+        async def quiet(turn: AgentTurn) -> str:
+            if turn.text == "fail":
+                raise RuntimeError
+            return "noted"
+
+        async def say(text: str, carried: Any = None, **asked: Any) -> Reply:
+            return await keeper.chat(text, agent="quiet", custody="client", session_id="mine", carried=carried, **asked)
+
+        named = await say(secret, request_id="request-1")
+        unnamed = await say("and on", named.carried)
+        for asked in ({}, {"reset": True}):
+            with pytest.raises(TurnkeeperError):
+                await say("fail", unnamed.carried, **asked)
+        carried = [await _carried_by(keeper, reply) for reply in (named, unnamed)]
+
+        clock.step(settings.carried_seconds)
+        await keeper._forget_carried()
+        after_a_while = [await _carried_by(keeper, reply) for reply in (named, unnamed)]
+        again = await say(secret, request_id="request-1")
+
+        clock.step(settings.request_seconds)
+        before = str(await _kept(settings))
+        await keeper._forget_carried()
+        after = str(await _kept(settings))
+
+    assert carried == [named.carried, unnamed.carried]
+    assert after_a_while == [named.carried, None]
+    assert again.carried == named.carried
+    assert ("4711" in before, "4711" in after) == (True, False)
+
+
+async def _carried_by(keeper: Turnkeeper, reply: Reply) -> Any:
+    return ((await keeper.run(reply.run_id)).result or {}).get("carried")
 
 
 async def test_who_is_asking_never_comes_from_what_is_carried(keeper: Turnkeeper) -> None:

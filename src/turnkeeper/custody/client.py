@@ -1,11 +1,13 @@
 """Sessions that the client keeps and sends with every message.
 
-Nothing that was kept from an earlier turn is read, and any id is usable at any time. Who is asking, and what they may
+Nothing that was kept from an earlier turn is read, and any id is usable at any time. What a reply gives to carry stays
+with its run for a while, for whoever has lost the reply. Who is asking, and what they may
 do, never comes from the carried state.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from turnkeeper.custody.packing import CARRIED_CUT, Packing, carried_of
@@ -30,6 +32,8 @@ class ClientCustodian:
     runs: RunStore
     audit: AuditStore
     clock: Clock
+    named_seconds: float
+    unnamed_seconds: float
 
     async def open(self, run: Run) -> Conversation:
         return self.packing.opened(run, None if run.input.carried is None else carried_of(run.input.carried))
@@ -56,12 +60,20 @@ class ClientCustodian:
     def carried(self, conversation: Conversation) -> Mapping[str, Any]:
         return self.packing.packed(conversation)[0]
 
-    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+    def kept_until(self, run: Run, at: datetime) -> datetime:
+        """As long as the same request is answered again; without a name just long enough to be read after all."""
+        seconds = self.unnamed_seconds if run.input.request_id is None else self.named_seconds
+        return at + timedelta(seconds=seconds)
+
+    async def keep(
+        self, run: Run, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation
+    ) -> Kept:
         after = conversation.after(turn)
         carried, is_cut = self.packing.packed(after)
         warnings = (CARRIED_CUT,) if is_cut else ()
         end = end_of(turn, explanation, warnings, carried=carried)
-        committed = await self.runs.end(lease, replace(end, mark=mark_of(after)))
+        until = self.kept_until(run, end.at)
+        committed = await self.runs.end(lease, replace(end, mark=mark_of(after), carried_until=until))
         revised = replace(committed, revision=after.session.revision)
         return Kept(committed=revised, carried=carried, warnings=warnings)
 

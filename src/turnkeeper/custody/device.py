@@ -8,6 +8,7 @@ import copy
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from turnkeeper.custody.client import end_of
@@ -170,7 +171,12 @@ class DeviceCustodian:
     def carried(self, conversation: Conversation) -> None:
         return None
 
-    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+    def kept_until(self, run: Run, at: datetime) -> None:
+        return None
+
+    async def keep(
+        self, run: Run, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation
+    ) -> Kept:
         after = conversation.after(turn)
         carried, is_cut = self.packing.packed(after)
         warnings = (CARRIED_CUT,) if is_cut else ()

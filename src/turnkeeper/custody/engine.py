@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -86,7 +87,12 @@ class EngineCustodian:
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         return None
 
-    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+    def kept_until(self, run: Run, at: datetime) -> None:
+        return None
+
+    async def keep(
+        self, run: Run, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation
+    ) -> Kept:
         session = conversation.session
         committed = await self.runs.commit(
             turn,

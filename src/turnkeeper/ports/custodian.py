@@ -74,5 +74,10 @@ class Custodian(Protocol):
     def carried(self, conversation: Conversation) -> Mapping[str, Any] | None:
         """What the client must keep of this conversation; None when it is not the client who keeps it."""
 
-    async def keep(self, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation) -> Kept:
+    def kept_until(self, run: Run, at: datetime) -> datetime | None:
+        """Until when what the client must keep is kept here too, for whoever has lost the answer that brought it."""
+
+    async def keep(
+        self, run: Run, turn: Turn, lease: Lease, conversation: Conversation, explanation: Explanation
+    ) -> Kept:
         """All of the turn, or none of it. Raises LeaseLost or SessionMoved."""

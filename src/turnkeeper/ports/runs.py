@@ -121,7 +121,8 @@ class RunEnd:
     """How a run ends without a Turn. `deliveries` carry out what it says all the same.
 
     `account` is what it spent and what it was bound to. With a `mark` it ends only if nothing newer is remembered,
-    and with `device` a device finds its session in this state again.
+    and with `device` a device finds its session in this state again. `carried_until` is how long the result tells what
+    a client is to carry.
     """
 
     status: RunStatus
@@ -133,6 +134,7 @@ class RunEnd:
     account: Mapping[str, object] | None = None
     mark: RevisionMark | None = None
     device: DeviceFields | None = None
+    carried_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,3 +296,6 @@ class RunStore(Protocol):
 
     async def forget_requests(self, *, before: datetime) -> int:
         """Drop request keys that are older, and say how many."""
+
+    async def forget_carried(self, *, at: datetime) -> int:
+        """Drop what clients carry from the results that need not tell it any more, and say from how many."""

@@ -70,7 +70,7 @@ class Commit:
             agent_head=draft.agent_head,
         )
         explanation = explain(draft, RunStatus.COMPLETED, turn=turn)
-        kept = await custodian.keep(turn, draft.lease, conversation, explanation)
+        kept = await custodian.keep(draft.run, turn, draft.lease, conversation, explanation)
         reply = Reply(
             session_id=draft.run.session_id,
             run_id=draft.run.id,
@@ -92,7 +92,8 @@ class Commit:
         command = draft.run.input.command
         text = DONE_BY_COMMAND.get(command, draft.text) if command else draft.text
         explanation = replace(explain(draft, RunStatus.COMPLETED), at=self.clock.now())
-        carried = self.custodians[draft.run.custody].carried(draft.opened)
+        custodian = self.custodians[draft.run.custody]
+        carried = custodian.carried(draft.opened)
         result = {"text": text, "carried": carried}
         if explanation.units:
             # Who asks again is told the same, also when the Explanation is gone by then.
@@ -105,6 +106,7 @@ class Commit:
             deliveries=letters(draft.run, text, at=explanation.at, clock=self.clock),
             account=account_of(draft),
             mark=mark_of(draft.opened),
+            carried_until=custodian.kept_until(draft.run, explanation.at),
         )
         if not draft.unit_changes.is_empty:
             session = draft.opened.session

@@ -378,6 +378,7 @@ def ended_params(
         "error": _json_or_none(error),
         "result": None,
         "account": None,
+        "carried_until": None,
         "by": by,
     }
 
@@ -391,6 +392,7 @@ def end_params(tenant: TenantId, run_id: RunId, end: RunEnd) -> Params:
         "error": _json_or_none(end.error),
         "result": _json_or_none(end.result),
         "account": _json_or_none(end.account),
+        "carried_until": None if end.carried_until is None else micros(end.carried_until),
         "by": None,
     }
 

@@ -217,7 +217,13 @@ WITH released AS (
     RETURNING last_feed_no, queued, first_delta
 ), run AS (
     UPDATE runs r SET status = :status, ended_at = :now, error = :error, result = :result, account = :account,
-                      superseded_by = :by, input = CASE WHEN :status = 'completed' THEN NULL ELSE r.input END
+                      carried_until = :carried_until, superseded_by = :by,
+                      input = CASE WHEN :status = 'completed' THEN NULL
+                                   WHEN r.custody = 'client'
+                                   THEN (SELECT json_object_agg(key, value)::text
+                                           FROM json_each(regexp_replace(r.input, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json)
+                                          WHERE key <> 'carried')
+                                   ELSE r.input END
       FROM released
      WHERE r.tenant = :tenant AND r.id = :run_id
 ), explanation AS (
@@ -496,8 +502,13 @@ UPDATE runs SET status = 'running', line_no = NULL, started_at = :started_at, fe
 
 -- name: end_run
 UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
-                account = :account, superseded_by = :by,
-                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+                account = :account, carried_until = :carried_until, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL
+                             WHEN custody = 'client'
+                             THEN (SELECT json_object_agg(key, value)::text
+                                     FROM json_each(regexp_replace(input, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json)
+                                    WHERE key <> 'carried')
+                             ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -656,6 +667,22 @@ SELECT count(*) AS forgotten FROM gone;
 
 -- name: tenants_with_requests
 SELECT DISTINCT tenant FROM requests;
+
+-- name: forget_carried
+-- A NUL, which a state may hold, is more than this database can read out of JSON.
+WITH gone AS (
+    UPDATE runs
+       SET result = (SELECT json_object_agg(key, value)::text
+                         FROM json_each(regexp_replace(result, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json)
+                        WHERE key <> 'carried'),
+           carried_until = NULL
+     WHERE tenant = :tenant AND carried_until <= :now
+    RETURNING 1
+)
+SELECT count(*) AS forgotten FROM gone;
+
+-- name: tenants_that_carry
+SELECT DISTINCT tenant FROM runs WHERE carried_until <= :now;
 
 -- name: append_audit
 INSERT INTO audit (tenant, chain, no, body, hash)

@@ -484,6 +484,20 @@ class PostgresRuns:
                 forgotten += (await tx.run(sql.forget_requests, place))[0]["forgotten"]
         return forgotten
 
+    async def forget_carried(self, *, at: datetime) -> int:
+        place: rows.Params = {"now": rows.micros(at)}
+        tenants = [row["tenant"] for row in await self._database.read(sql.tenants_that_carry, place)]
+        if not tenants:
+            return 0
+        return await self._database.finish(self._forget_carried(tenants, place))
+
+    async def _forget_carried(self, tenants: Sequence[str], place: rows.Params) -> int:
+        forgotten = 0
+        async with self._database.transaction("forget_carried") as tx:
+            for tenant in tenants:
+                forgotten += (await tx.run(sql.forget_carried, place | {"tenant": tenant}))[0]["forgotten"]
+        return forgotten
+
     # --- inside a write
 
     async def _release(self, tx: Tx, lease: Lease) -> Row:

@@ -113,7 +113,8 @@ CREATE TABLE runs (
     merged        SMALLINT,
     retry_safe    SMALLINT         NOT NULL,
     mode          TEXT             NOT NULL DEFAULT 'batch',
-    account       TEXT
+    account       TEXT,
+    carried_until BIGINT
 ) WITH (fillfactor = 80);
 
 CREATE INDEX runs_of_session ON runs (tenant, session_id, id);
@@ -420,6 +421,8 @@ CREATE TABLE outbox (
 );
 
 -- Nothing in it changes while a run comes to its end.
+-- Results that tell what a client is to carry, and are to tell it no longer than this.
+CREATE INDEX runs_that_carry ON runs (tenant, carried_until) WHERE carried_until IS NOT NULL;
 CREATE INDEX runs_that_last ON runs (tenant, id) WHERE mode = 'long_running';
 CREATE INDEX outbox_open ON outbox (tenant, due_at) WHERE status IN ('pending', 'sending');
 CREATE INDEX outbox_of_session ON outbox (tenant, session_id, id);

@@ -243,8 +243,10 @@ UPDATE runs SET status = 'completed', ended_at = :now, turn = :turn, finish = :f
 
 -- name: end_run
 UPDATE runs SET status = :status, line_no = NULL, ended_at = :now, error = :error, result = :result,
-                account = :account, superseded_by = :by,
-                input = CASE WHEN :status = 'completed' THEN NULL ELSE input END
+                account = :account, carried_until = :carried_until, superseded_by = :by,
+                input = CASE WHEN :status = 'completed' THEN NULL
+                             WHEN custody = 'client' THEN json_remove(input, '$.carried')
+                             ELSE input END
  WHERE tenant = :tenant AND id = :run_id;
 
 -- name: supersede_run
@@ -406,6 +408,14 @@ DELETE FROM requests WHERE tenant = :tenant AND at < :before;
 
 -- name: tenants_with_requests
 SELECT DISTINCT tenant FROM requests;
+
+-- name: forget_carried
+UPDATE runs INDEXED BY runs_that_carry
+   SET result = NULLIF(json_remove(result, '$.carried'), '{}'), carried_until = NULL
+ WHERE tenant = :tenant AND carried_until <= :now;
+
+-- name: tenants_that_carry
+SELECT DISTINCT tenant FROM runs INDEXED BY runs_that_carry WHERE carried_until <= :now;
 
 -- name: append_audit
 INSERT INTO audit (tenant, chain, no, body, hash) VALUES (:tenant, :chain, :no, :body, :hash);

@@ -474,6 +474,16 @@ class SqliteRuns:
         place: rows.Params = {"before": rows.micros(before)}
         return sum(tx.execute(sql.forget_requests, place | {"tenant": tenant}).rowcount for tenant in tenants)
 
+    async def forget_carried(self, *, at: datetime) -> int:
+        place: rows.Params = {"now": rows.micros(at)}
+        tenants = [row["tenant"] for row in self._database.read(sql.tenants_that_carry, place)]
+        if not tenants:
+            return 0
+        return await self._database.write("forget_carried", lambda tx: self._forget_carried(tx, tenants, place))
+
+    def _forget_carried(self, tx: Tx, tenants: Sequence[str], place: rows.Params) -> int:
+        return sum(tx.execute(sql.forget_carried, place | {"tenant": tenant}).rowcount for tenant in tenants)
+
     # --- inside a write
 
     def _release(self, tx: Tx, lease: Lease) -> sqlite3.Row:

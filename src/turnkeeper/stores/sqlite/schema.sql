@@ -112,6 +112,7 @@ CREATE TABLE runs (
     retry_safe    INTEGER NOT NULL,
     mode          TEXT    NOT NULL DEFAULT 'batch',
     account       TEXT,
+    carried_until INTEGER,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -425,6 +426,8 @@ CREATE TABLE outbox (
 ) STRICT, WITHOUT ROWID;
 
 -- Nothing in it changes while a run comes to its end.
+-- Results that tell what a client is to carry, and are to tell it no longer than this.
+CREATE INDEX runs_that_carry ON runs (tenant, carried_until) WHERE carried_until IS NOT NULL;
 CREATE INDEX runs_that_last ON runs (tenant, id) WHERE mode = 'long_running';
 CREATE INDEX outbox_open ON outbox (tenant, due_at) WHERE status IN ('pending', 'sending');
 CREATE INDEX outbox_of_session ON outbox (tenant, session_id, id);
