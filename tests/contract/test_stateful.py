@@ -587,5 +587,5 @@ def test_sessions_leases_runs_and_epochs_agree_with_the_reference_model(backend:
             super().__init__(backend)
 
     run_state_machine_as_test(
-        Here, settings=settings(max_examples=rounds(50, 1000), stateful_step_count=rounds(30, 60))
+        Here, settings=settings(max_examples=rounds(35, 1000), stateful_step_count=rounds(30, 60))
     )

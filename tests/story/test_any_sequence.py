@@ -39,7 +39,7 @@ from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import RunStatus
 
 T = TypeVar("T")
-EXAMPLES, STEPS = rounds(22, 500), rounds(25, 50)
+EXAMPLES, STEPS = rounds(14, 500), rounds(25, 50)
 # Shortening a sequence that fails takes minutes here: a soak does it, every other run tells it as it was found.
 PHASES = tuple(Phase) if SOAKING else (Phase.generate,)
 

@@ -22,7 +22,7 @@ from turnkeeper.knowledge.text_form.write import serialize, serialize_document
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.unit import LARGEST_COUNT, Act, Lifetime, PhaseScope, Relation, Unit, UnitKind, UnitRole
 
-CASES = rounds(2_000, 1_000_000)
+CASES = rounds(1_200, 1_000_000)
 SEEDS = (FROM_THE_PAGE, COMPARING, DESCRIBING, FROM_THE_PAGE + COMPARING)
 NAMES = ("k1", "k2", "k3", "i1", "s1", "p1", "b1", "r1", "c1", "f1", "frame-2", "x", "")
 NUMBERS = ("0", "1", "0.5", "-1", "nan", "1e999", "99999999999999999999")

@@ -19,7 +19,7 @@ REGISTRY = ChannelRegistry()
 NAMES = REGISTRY.names()
 REFUSALS = (ChannelPayloadInvalid, WebhookSignatureInvalid)
 MANY = settings(
-    max_examples=rounds(100, 5_000),
+    max_examples=rounds(60, 5_000),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
