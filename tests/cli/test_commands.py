@@ -220,6 +220,8 @@ def test_the_password_of_a_database_is_never_printed(command: list[str], address
 def test_the_command_to_talk_to_the_demo_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(database=str(tmp_path / "elsewhere.db"))
 
-    show_welcome(settings, "http://127.0.0.1:8001", "made-up", is_made=True)
+    show_welcome(settings, "http://127.0.0.1:8001", "made-up", is_made=True, bus="ws://127.0.0.1:8182/core")
 
-    assert "TURNKEEPER_TOKEN=made-up " in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "TURNKEEPER_TOKEN=made-up " in shown
+    assert 'bus say "Good morning" --url ws://127.0.0.1:8182/core\n' in shown
