@@ -53,6 +53,7 @@ async def test_a_server_joins_another_bus(tmp_path: Path) -> None:
                 answers = [await client.say(f"hello {number}") for number in range(5)]
 
     assert all(f"hello {number}" in answer.text for number, answer in enumerate(answers))
+    assert f"info on the bus bus={url}" in other.complained
 
 
 def test_a_port_that_is_taken_is_named_where_it_was_asked_for(tmp_path: Path) -> None:
