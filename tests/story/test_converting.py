@@ -174,6 +174,21 @@ async def test_a_session_goes_on_here_under_an_id_of_its_own_and_back_under_the_
         await keeper.chat("four", session_id=client.session_id, on_missing="error")
 
 
+async def test_what_one_agent_remembers_by_itself_is_not_adopted_for_another(keeper: Turnkeeper) -> None:
+    witness = Witness()
+    for name in ("witness", "another"):
+        keeper.agent(name)(witness)
+    client = Client(keeper)
+    await client.say("one")
+    assert client.carried is not None
+
+    for name in ("witness", "another"):
+        session = await keeper.adopt_session("mine", client.carried, agent=name)
+        await keeper.chat("two", session_id=session.id)
+
+    assert [seen["head"] for seen in witness.seen] == [None, {"at": 1}, None]
+
+
 async def test_what_is_cut_so_that_it_can_be_carried_is_said(settings: Settings) -> None:
     async with Turnkeeper.open(settings=settings, carried_bytes=3000) as keeper:
         session_id = (await keeper.chat("x" * 2000)).session_id

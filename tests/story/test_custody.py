@@ -11,6 +11,7 @@ from tests.faults.process import a_worker
 from tests.story.custodians import EVERY_CUSTODY, Custodian, KeptByTheClient, KeptByTheDevice, Talk, backend_of
 from tests.story.packed import desk
 from turnkeeper import AgentTurn, Principal, Settings, Turnkeeper, TurnkeeperError
+from turnkeeper.errors import RunEnded
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.principal import Role
 from turnkeeper.model.reply import Reply
@@ -361,14 +362,16 @@ async def test_nothing_of_what_a_client_carries_stays_here_once_its_answers_need
 
         named = await say(secret, request_id="request-1")
         unnamed = await say("and on", named.carried)
-        for asked in ({}, {"reset": True}):
-            with pytest.raises(TurnkeeperError):
-                await say("fail", unnamed.carried, **asked)
-        carried = [await _carried_by(keeper, reply) for reply in (named, unnamed)]
+        with pytest.raises(RunEnded):
+            await say("fail", unnamed.carried)
+        with pytest.raises(RunEnded) as anew:
+            await say("fail", unnamed.carried, reset=True)
+        ids = (named.run_id, unnamed.run_id, anew.value.run.id)
+        carried = [await _carried_by(keeper, id) for id in ids]
 
         clock.step(settings.carried_seconds)
         await keeper._forget_carried()
-        after_a_while = [await _carried_by(keeper, reply) for reply in (named, unnamed)]
+        after_a_while = [await _carried_by(keeper, id) for id in ids]
         again = await say(secret, request_id="request-1")
 
         clock.step(settings.request_seconds)
@@ -376,14 +379,14 @@ async def test_nothing_of_what_a_client_carries_stays_here_once_its_answers_need
         await keeper._forget_carried()
         after = str(await _kept(settings))
 
-    assert carried == [named.carried, unnamed.carried]
-    assert after_a_while == [named.carried, None]
+    assert carried == [named.carried, unnamed.carried, anew.value.facts["carried"]]
+    assert after_a_while == [named.carried, None, None]
     assert again.carried == named.carried
     assert ("4711" in before, "4711" in after) == (True, False)
 
 
-async def _carried_by(keeper: Turnkeeper, reply: Reply) -> Any:
-    return ((await keeper.run(reply.run_id)).result or {}).get("carried")
+async def _carried_by(keeper: Turnkeeper, run_id: str) -> Any:
+    return ((await keeper.run(run_id)).result or {}).get("carried")
 
 
 async def test_who_is_asking_never_comes_from_what_is_carried(keeper: Turnkeeper) -> None:
