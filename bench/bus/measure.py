@@ -10,7 +10,7 @@ from bench.bus.serving import BARE, ORCHESTRATED, OURS, PATCHED, SHIPPED, UNGUAR
 
 Say = Callable[[str], None]
 
-WARM_UP = 2_000
+WARM_UP = 5_000
 """After so many sessions a process has loaded what it ever loads."""
 
 
