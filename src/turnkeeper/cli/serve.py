@@ -64,7 +64,7 @@ def serve(wanted: Wanted) -> int:
         settings = _settings_of(wanted, agents)
         if settings.debug == "on":
             log_to_stderr(whole=True)
-        made_token = None if settings.token or settings.identities else secrets.token_urlsafe(18)
+        made_token = None if settings.token or settings.identities else _new_token()
         identities = _identities_of(settings, made_token)
         bound = _bound(settings)
     except CannotStart as reason:
@@ -123,6 +123,13 @@ def _run(
 def _is_bus_asked_for(wanted: Wanted) -> bool:
     """Whether somebody said where it is to be, rather than leaving it to the default."""
     return wanted.bus_port is not None or "TURNKEEPER_BUS_PORT" in os.environ
+
+
+def _new_token() -> str:
+    """One that can be pasted behind a flag: none begins with a dash."""
+    while (token := secrets.token_urlsafe(18)).startswith("-"):
+        pass
+    return token
 
 
 def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
