@@ -321,7 +321,8 @@ class Conversations(RuleBasedStateMachine):
         )
 
         one.learn(changes)
-        one.dialogue, one.packs = dialogue or one.dialogue, packs or one.packs
+        # A session is pinned once; what comes later changes nothing.
+        one.dialogue, one.packs = dialogue or one.dialogue, one.packs or packs
         one.history += [*run.lines, text]
         one.state, one.turns = {"last": text}, one.turns + 1
         one.let_go(RunStatus.COMPLETED)
