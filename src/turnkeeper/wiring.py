@@ -2,21 +2,19 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from turnkeeper.agents.chat_model import HttpChatModel
 from turnkeeper.agents.echo import echo
-from turnkeeper.agents.function import AgentFunction, FunctionAgent
+from turnkeeper.agents.factory import AgentFactory
 from turnkeeper.agents.registry import AgentRegistry
 from turnkeeper.agents.symbolic.agent import SymbolicAgent
 from turnkeeper.agents.symbolic.builtin import gather_plugins
-from turnkeeper.agents.threads import AgentThreads
-from turnkeeper.agents.tools import FunctionTool, ToolRegistry
+from turnkeeper.agents.tools import ToolRegistry
 from turnkeeper.channels.http_sender import HttpSender
 from turnkeeper.channels.registry import ChannelRegistry
 from turnkeeper.channels.smtp_sender import SmtpSender, server_of
@@ -28,18 +26,17 @@ from turnkeeper.engine import World
 from turnkeeper.errors import ExtraMissing
 from turnkeeper.knowledge.extraction import RuleExtractor
 from turnkeeper.model.binding import ReplyKind
-from turnkeeper.model.ids import AgentId, NodeId, sortable_id
+from turnkeeper.model.ids import NodeId, sortable_id
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.model.session import Custody
 from turnkeeper.packs.compiling import PlainCompiler
 from turnkeeper.packs.shelf import PackShelf
-from turnkeeper.ports.agent import Agent, AgentPolicy
+from turnkeeper.ports.agent import AgentPolicy
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store, WriteProbe
-from turnkeeper.ports.threads import Threads
 from turnkeeper.ports.tokenizer import EstimatingTokenizer
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
@@ -49,7 +46,7 @@ from turnkeeper.stores.files import FileBlobs, KnownBlobs
 from turnkeeper.telemetry.counting import Counts
 
 if TYPE_CHECKING:
-    from turnkeeper.agents.langgraph.memory import GraphMemory
+    pass
 
 
 class SystemClock:
@@ -58,47 +55,6 @@ class SystemClock:
 
     def new_id(self, prefix: str) -> str:
         return sortable_id(prefix, time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
-
-
-class AgentFactory:
-    """Makes agents out of functions, with threads for those that are not async, and out of graphs; and tools."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._threads = AgentThreads(settings.sync_agent_threads)
-        self._settings = settings
-        self._memory: GraphMemory | None = None
-
-    def of_function(self, name: str, function: AgentFunction, policy: AgentPolicy) -> FunctionAgent:
-        return FunctionAgent(AgentId(name), function, policy, self._threads)
-
-    def of_tool(self, name: str, function: Callable[..., Any], **how: Any) -> FunctionTool:
-        return FunctionTool(name, function, **how)
-
-    def of_graph(self, name: str, graph: Any, policy: AgentPolicy, **how: Any) -> Agent:
-        memory = self.memory()
-        from turnkeeper.agents.langgraph.agent import GraphAgent
-
-        return GraphAgent(AgentId(name), graph, policy, memory, **how)
-
-    def memory(self) -> "GraphMemory":
-        """Where graphs keep what they remember; opens nothing. Raises ExtraMissing."""
-        if self._memory is None:
-            try:
-                from turnkeeper.agents.langgraph.memory import GraphMemory
-            except ModuleNotFoundError as missing:
-                raise ExtraMissing("langgraph", str(missing.name)) from None
-            self._memory = GraphMemory(self._settings.database, synchronous=self._settings.synchronous)
-        return self._memory
-
-    def threads(self, *, is_needed: bool = False) -> Threads | None:
-        """The memory of graphs; None where there is none to be seen, or the extra for it is missing.
-
-        Unless it `is_needed`, a node that has no graph looks no further than for the file beside its database.
-        """
-        if self._memory is None and (is_needed or Path(f"{self._settings.database}.graphs").exists()):
-            with suppress(ExtraMissing):
-                return self.memory()
-        return self._memory
 
 
 def open_store(settings: Settings, node: NodeId, probe: WriteProbe | None = None) -> Store:
@@ -187,7 +143,9 @@ def wire(
     node = NodeId(clock.new_id("node"))
     store = open_store(settings, node, probe)
     registry = AgentRegistry()
-    factory = AgentFactory(settings)
+    factory = AgentFactory(
+        settings.database, synchronous=settings.synchronous, most_threads=settings.sync_agent_threads
+    )
     registry.add(factory.of_function("echo", echo, AgentPolicy(retry_safe=True)))
     registry.add(SymbolicAgent(lambda: gather_plugins(RuleExtractor(), chat_model(settings, clock)), clock))
     directory = Directory(store.layers, store.users, store.definitions)

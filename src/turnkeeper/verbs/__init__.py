@@ -1,0 +1,1 @@
+"""What a Turnkeeper can be asked to do: one file for each kind of thing."""
