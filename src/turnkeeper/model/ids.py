@@ -24,6 +24,7 @@ LayerId = NewType("LayerId", str)
 PointerId = NewType("PointerId", str)
 ApprovalId = NewType("ApprovalId", str)
 ReceiptId = NewType("ReceiptId", str)
+KeyId = NewType("KeyId", str)
 
 Fence = NewType("Fence", int)
 

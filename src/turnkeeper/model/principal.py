@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from turnkeeper.model.ids import HOUSE, SessionId, TenantId, UserId
+from turnkeeper.model.ids import HOUSE, KeyId, SessionId, TenantId, UserId
 
 
 class Role(StrEnum):
@@ -28,7 +28,8 @@ class Principal:
 
     `acted_by` is who really holds the token, where that is an owner or admin who speaks for this user. An operator runs
     the house: makes tenants, and may do so for all of them. One that is bound to a session reaches what that session
-    reaches, and nothing else.
+    reaches, and nothing else. One that is limited gets to some routes alone, each named by an area and a right in it,
+    such as `sessions:read`; a `*` stands for all of either. `key_id` is the API key that was shown, if it was one.
     """
 
     tenant: TenantId
@@ -38,6 +39,8 @@ class Principal:
     acted_by: UserId | None = None
     is_operator: bool = False
     session_id: SessionId | None = None
+    limited_to: frozenset[str] | None = None
+    key_id: KeyId | None = None
 
     def __post_init__(self) -> None:
         if not self.tenant or not self.user:
@@ -60,6 +63,13 @@ class Principal:
     @property
     def holds_every_grant(self) -> bool:
         return self.sees_whole_tenant
+
+    def is_let_into(self, asked: str) -> bool:
+        """Whether the limits of the token allow what a route asks for."""
+        if self.limited_to is None:
+            return True
+        area, _, right = asked.partition(":")
+        return not self.limited_to.isdisjoint({asked, f"{area}:*", f"*:{right}"})
 
     @property
     def may_write(self) -> bool:

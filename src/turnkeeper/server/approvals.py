@@ -14,6 +14,7 @@ from turnkeeper.errors import (
     SessionNotFound,
 )
 from turnkeeper.model.approval import ApprovalStatus
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -26,6 +27,7 @@ router = APIRouter(tags=["approvals"], route_class=GuardedRoute)
 
 
 @router.get("/approvals", name="list_approvals", response_model=Page[ApprovalOut], responses=problems())
+@asks("approvals:read")
 async def list_approvals(
     keeper: Keeper,
     caller: Caller,
@@ -47,6 +49,7 @@ async def list_approvals(
     response_model=ApprovalOut,
     responses=problems(ApprovalNotFound),
 )
+@asks("approvals:read")
 async def read_approval(approval_id: str, keeper: Keeper, caller: Caller) -> ApprovalOut:
     """What a person is asked for, and what became of it."""
     return ApprovalOut.of(await keeper.approvals.get(approval_id, principal=caller))
@@ -60,6 +63,7 @@ async def read_approval(approval_id: str, keeper: Keeper, caller: Caller) -> App
         *WITH_BODY, ApprovalNotFound, ApprovalDecided, MayNotDecide, NotAllowed, SessionClosed, SessionExpired
     ),
 )
+@asks("approvals:write")
 async def decide_approval(
     approval_id: str, body: DecisionIn, request: Request, keeper: Keeper, caller: Caller
 ) -> ApprovalOut:
@@ -80,6 +84,7 @@ async def decide_approval(
     response_model=list[ToolOut],
     responses=problems(SessionNotFound),
 )
+@asks("sessions:read")
 async def list_tools(session_id: str, keeper: Keeper, caller: Caller) -> list[ToolOut]:
     """The tools that the agent of a session is offered right now."""
     return [ToolOut.of(spec) for spec in await keeper.tools_of(session_id, principal=caller)]

@@ -21,6 +21,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.blob import ByteRange
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.errors import problem_response
 from turnkeeper.server.exchange import exchange_of
@@ -45,6 +46,7 @@ FileName = Annotated[str | None, Query(max_length=255, description="Unless Conte
     responses=problems(BodyTooLarge, AttachmentTooLarge, NotAllowed, UploadLost),
     openapi_extra={"requestBody": {"required": True, "content": {"*/*": BINARY}}},
 )
+@asks("artifacts:write")
 async def keep_artifact(
     request: Request, response: Response, keeper: Keeper, caller: Caller, name: FileName = None
 ) -> ArtifactOut:
@@ -61,6 +63,7 @@ async def keep_artifact(
 
 
 @router.get("/{artifact_id}", name="read_artifact", response_model=ArtifactOut, responses=problems(ArtifactNotFound))
+@asks("artifacts:read")
 async def read_artifact(artifact_id: str, keeper: Keeper, caller: Caller) -> ArtifactOut:
     """What is known of an artifact, by its id or its hash: for who keeps it, and for owner and admin of the tenant.
 
@@ -80,6 +83,7 @@ async def read_artifact(artifact_id: str, keeper: Keeper, caller: Caller) -> Art
         **problems(ArtifactNotFound, ArtifactDamaged, RangeNotSatisfiable),
     },
 )
+@asks("artifacts:read")
 async def read_content(
     artifact_id: str,
     request: Request,
@@ -118,6 +122,7 @@ async def read_content(
     response_class=Response,
     responses={200: {"description": "The headers alone"}, **problems(ArtifactNotFound)},
 )
+@asks("artifacts:read")
 async def look_at_content(artifact_id: str, keeper: Keeper, caller: Caller) -> Response:
     """Size, type and hash of the content, without it."""
     artifact = await keeper.artifacts.get(artifact_id, principal=caller)

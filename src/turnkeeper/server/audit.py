@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from turnkeeper.errors import NotAllowed
 from turnkeeper.keeping.audit import SOUGHT_BY, Audited, AuditQuery
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import problems
@@ -44,6 +45,7 @@ class AuditOut(Outbound):
 
 
 @router.get("", name="find_audit", response_model=Page[AuditOut], responses=problems(NotAllowed))
+@asks("audit:manage")
 async def find_audit(
     keeper: Keeper,
     caller: Caller,
@@ -79,6 +81,7 @@ async def find_audit(
         **problems(NotAllowed),
     },
 )
+@asks("audit:manage")
 async def export_audit(keeper: Keeper, caller: Caller) -> StreamingResponse:
     """Every entry of one's tenant as a line of JSON, in order, with the hashes that prove it. For owner and admin."""
     lines = keeper.audit.export(principal=caller)

@@ -19,6 +19,7 @@ from turnkeeper.errors import (
     UnitTextInvalid,
     VersionMoved,
 )
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -42,6 +43,7 @@ IfRevision = Annotated[
     response_model=BaseOut,
     responses=problems(*WITH_BODY, NotAllowed, KnowledgeBaseNotFound),
 )
+@asks("kbs:write")
 async def create_base(request: Request, response: Response, body: BaseIn, keeper: Keeper, caller: Caller) -> BaseOut:
     """Make a knowledge base, empty or with all that another one has now."""
     base = await keeper.bases.create(
@@ -53,6 +55,7 @@ async def create_base(request: Request, response: Response, body: BaseIn, keeper
 
 
 @router.get("", name="list_knowledge_bases", response_model=Page[BaseOut], responses=problems())
+@asks("kbs:read")
 async def list_bases(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[BaseOut]:
     """The knowledge bases of one's tenant, newest first."""
     found = await keeper.bases.list(principal=caller, before=cursor, limit=limit + 1)
@@ -60,6 +63,7 @@ async def list_bases(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: 
 
 
 @router.get("/{base_id}", name="read_knowledge_base", response_model=BaseOut, responses=problems(KnowledgeBaseNotFound))
+@asks("kbs:read")
 async def read_base(base_id: str, response: Response, keeper: Keeper, caller: Caller) -> BaseOut:
     """A knowledge base. The ETag is its revision."""
     base = await keeper.bases.get(base_id, principal=caller)
@@ -73,6 +77,7 @@ async def read_base(base_id: str, response: Response, keeper: Keeper, caller: Ca
     response_model=Page[SourceOut],
     responses=problems(KnowledgeBaseNotFound),
 )
+@asks("kbs:read")
 async def list_sources(base_id: str, keeper: Keeper, caller: Caller) -> Page[SourceOut]:
     """The sources of a base as it is now, oldest first."""
     return Page(items=[SourceOut.of(source) for source in await keeper.bases.sources(base_id, principal=caller)])
@@ -84,6 +89,7 @@ async def list_sources(base_id: str, keeper: Keeper, caller: Caller) -> Page[Sou
     response_model=SourceTextOut,
     responses=problems(KnowledgeBaseNotFound, SourceNotFound),
 )
+@asks("kbs:read")
 async def read_source(base_id: str, source_id: str, keeper: Keeper, caller: Caller) -> SourceTextOut:
     """A source with the text that was read from it."""
     return SourceTextOut.of(await keeper.bases.source(base_id, source_id, principal=caller))
@@ -105,6 +111,7 @@ async def read_source(base_id: str, source_id: str, keeper: Keeper, caller: Call
         UnitTextInvalid,
     ),
 )
+@asks("kbs:write")
 async def add_source(
     base_id: str,
     request: Request,
@@ -145,6 +152,7 @@ async def add_source(
     response_model=BaseOut,
     responses=problems(NotAllowed, KnowledgeBaseNotFound, SourceNotFound, RevisionMoved),
 )
+@asks("kbs:write")
 async def remove_source(
     base_id: str,
     source_id: str,
@@ -172,6 +180,7 @@ async def remove_source(
     response_model=Page[BaseUnitOut],
     responses=problems(KnowledgeBaseNotFound),
 )
+@asks("kbs:read")
 async def list_units(
     base_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[BaseUnitOut]:
@@ -186,6 +195,7 @@ MOUNTING = problems(
 
 
 @mounts.put("/{base_id}", name="mount", response_model=SessionOut, responses=MOUNTING)
+@asks("sessions:write")
 async def mount(
     session_id: str,
     base_id: str,
@@ -207,6 +217,7 @@ async def mount(
 
 
 @mounts.delete("/{base_id}", name="unmount", response_model=SessionOut, responses=MOUNTING)
+@asks("sessions:write")
 async def unmount(
     session_id: str,
     base_id: str,

@@ -12,6 +12,7 @@ from turnkeeper.errors import (
     NotAllowed,
 )
 from turnkeeper.model.binding import BindingTerms
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -38,6 +39,7 @@ Cursor = Annotated[str | None, Query(max_length=320, pattern=r"^[^\x00]*$", desc
     response_model=BindingOut,
     responses=problems(*WITH_BODY, NotAllowed, ChannelUnsupported, ExtraMissing),
 )
+@asks("bindings:manage")
 async def create_binding(
     request: Request, response: Response, body: BindingIn, keeper: Keeper, caller: Caller
 ) -> BindingOut:
@@ -50,6 +52,7 @@ async def create_binding(
 
 
 @router.get("", name="list_bindings", response_model=Page[BindingOut], responses=problems(NotAllowed))
+@asks("bindings:manage")
 async def list_bindings(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: Cursor = None) -> Page[BindingOut]:
     """The bindings of one's tenant, newest first."""
     found = await keeper.bindings.list(principal=caller, before=cursor, limit=limit + 1)
@@ -59,6 +62,7 @@ async def list_bindings(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
 @router.get(
     "/{binding_id}", name="read_binding", response_model=BindingOut, responses=problems(NotAllowed, BindingNotFound)
 )
+@asks("bindings:manage")
 async def read_binding(binding_id: str, keeper: Keeper, caller: Caller) -> BindingOut:
     return BindingOut.of(await keeper.bindings.get(binding_id, principal=caller))
 
@@ -69,6 +73,7 @@ async def read_binding(binding_id: str, keeper: Keeper, caller: Caller) -> Bindi
     response_model=BindingOut,
     responses=problems(*WITH_BODY, NotAllowed, BindingNotFound, ExtraMissing),
 )
+@asks("bindings:manage")
 async def change_binding(
     binding_id: str, request: Request, body: BindingChangeIn, keeper: Keeper, caller: Caller
 ) -> BindingOut:
@@ -79,6 +84,7 @@ async def change_binding(
 
 
 @router.delete("/{binding_id}", name="remove_binding", status_code=204, responses=problems(NotAllowed, BindingNotFound))
+@asks("bindings:manage")
 async def remove_binding(binding_id: str, request: Request, keeper: Keeper, caller: Caller) -> Response:
     """Take a door away, with its contacts. Replies that are still on their way fail."""
     await keeper.bindings.remove(binding_id, principal=caller, trace_id=exchange_of(request).trace_id)
@@ -91,6 +97,7 @@ async def remove_binding(binding_id: str, request: Request, keeper: Keeper, call
     response_model=ContactOut,
     responses=problems(*WITH_BODY, NotAllowed, BindingNotFound, ContactNotFound),
 )
+@asks("bindings:write")
 async def put_contact(binding_id: str, request: Request, body: ContactIn, keeper: Keeper, caller: Caller) -> ContactOut:
     """Say who an address is and which conversation it goes on with. Users may do so for addresses that are theirs."""
     contact = await keeper.bindings.put_contact(
@@ -110,6 +117,7 @@ async def put_contact(binding_id: str, request: Request, body: ContactIn, keeper
     response_model=Page[ContactOut],
     responses=problems(BindingNotFound),
 )
+@asks("bindings:read")
 async def list_contacts(
     binding_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[ContactOut]:
@@ -124,6 +132,7 @@ async def list_contacts(
     status_code=204,
     responses=problems(NotAllowed, BindingNotFound, ContactNotFound),
 )
+@asks("bindings:manage")
 async def remove_contact(
     binding_id: str,
     request: Request,

@@ -22,6 +22,7 @@ from turnkeeper.model.binding import BindingAuth
 from turnkeeper.model.principal import Principal
 from turnkeeper.ports.buckets import MESSAGES
 from turnkeeper.ports.channels import Raw
+from turnkeeper.server.asking import asks, check_asked
 from turnkeeper.server.auth import Caller, authenticate
 from turnkeeper.server.chat import taken_but_leaving
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -42,6 +43,7 @@ ANYTHING = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 
 
 @router.get("", name="list_channels", response_model=list[ChannelOut], responses=problems())
+@asks("channels:read")
 async def list_channels(keeper: Keeper, caller: Caller) -> list[ChannelOut]:
     """The channels that a binding can be made for."""
     return [ChannelOut(name=name) for name in keeper.channels.names()]
@@ -72,6 +74,7 @@ async def list_channels(keeper: Keeper, caller: Caller) -> list[ChannelOut]:
     # Beside the token: where a binding asks for a signature, none is needed.
     openapi_extra={"requestBody": {"required": True, "content": ANYTHING}, "security": [{}]},
 )
+@asks("channels:write")
 async def deliver(
     channel: str,
     binding: str,
@@ -119,6 +122,7 @@ async def _came_in(
             known = await keeper.channels.binding(channel, binding)
             if known.terms.auth is BindingAuth.TOKEN:
                 principal = await authenticate(request, request.app.state.identities, keeper.directory)
+                check_asked(("channels:write",), principal)
         door = await keeper.channels.door(channel, binding, principal=principal)
     except (ChannelUnsupported, BindingNotFound):
         # Who has no token is not told which doors there are.

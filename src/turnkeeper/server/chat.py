@@ -13,6 +13,7 @@ from turnkeeper.ledger.feed import Frame
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.principal import Principal
 from turnkeeper.model.session import Custody
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.carrying import opened, sealed
 from turnkeeper.server.closing import NodeClosing, first_of, gone
@@ -34,6 +35,7 @@ IdempotencyKey = Annotated[str | None, Header(description="The same as `request_
     response_model_exclude_none=True,
     responses={**event_stream(ChatOut), **problems(*WITH_BODY, *TALKING, CarriedInvalid, CarriedStale)},
 )
+@asks("sessions:write")
 async def chat(
     request: Request,
     body: ChatIn,
@@ -124,6 +126,7 @@ async def _submitted(
     response_model_exclude_none=True,
     responses=problems(*WITH_BODY, *TALKING),
 )
+@asks("runs:write")
 async def answer(
     run_id: str,
     request: Request,

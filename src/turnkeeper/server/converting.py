@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from turnkeeper import errors
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.carrying import opened
 from turnkeeper.server.chat import IdempotencyKey, one_request_id
@@ -34,6 +35,7 @@ router = APIRouter(prefix="/sessions", tags=["custody"], route_class=GuardedRout
         errors.AgentMemoryLost,
     ),
 )
+@asks("sessions:write")
 async def adopt_session(
     request: Request,
     response: Response,
@@ -71,6 +73,7 @@ async def adopt_session(
         errors.AgentMemoryUnavailable,
     ),
 )
+@asks("sessions:write")
 async def release_session(session_id: str, request: Request, keeper: Keeper, caller: Caller) -> ReleasedOut:
     """Close a session and give what it holds to its owner, who goes on with it in client custody under the same id.
 

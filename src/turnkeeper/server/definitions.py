@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 
 from turnkeeper.errors import DefinitionNotFound, NotAllowed, RevisionMoved
 from turnkeeper.keeping.definitions import KnownAgent
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -19,18 +20,21 @@ PUTTING = problems(*WITH_BODY, NotAllowed, RevisionMoved)
 
 
 @agents.get("", name="list_agents", response_model=Page[AgentOut], responses=problems())
+@asks("agents:read")
 async def list_agents(keeper: Keeper, caller: Caller) -> Page[AgentOut]:
     """Agents by their code on a living node, by their definition, or by both."""
     return Page(items=[AgentOut.of(agent) for agent in await keeper.definitions.agents(principal=caller)])
 
 
 @agents.get("/{agent_id}", name="read_agent", response_model=AgentOut, responses=problems(DefinitionNotFound))
+@asks("agents:read")
 async def read_agent(agent_id: str, response: Response, keeper: Keeper, caller: Caller) -> AgentOut:
     """The ETag is the version of its definition, 0 where it has none."""
     return _told(response, await keeper.definitions.agent(agent_id, principal=caller))
 
 
 @agents.put("/{agent_id}", name="put_agent", response_model=AgentOut, responses=PUTTING)
+@asks("agents:manage")
 async def put_agent(
     agent_id: str,
     request: Request,
@@ -52,6 +56,7 @@ async def put_agent(
 
 
 @agents.delete("/{agent_id}", name="remove_agent", status_code=204, responses=problems(NotAllowed, DefinitionNotFound))
+@asks("agents:manage")
 async def remove_agent(agent_id: str, request: Request, keeper: Keeper, caller: Caller) -> None:
     """Forget a definition; the code of the agent stays."""
     trace_id = exchange_of(request).trace_id
@@ -59,6 +64,7 @@ async def remove_agent(agent_id: str, request: Request, keeper: Keeper, caller: 
 
 
 @models.get("", name="list_models", response_model=Page[ModelOut], responses=problems())
+@asks("models:read")
 async def list_models(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[ModelOut]:
     """The model profiles of one's tenant, by their ids."""
     found = await keeper.definitions.models(principal=caller, cursor=cursor, limit=limit + 1)
@@ -66,6 +72,7 @@ async def list_models(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor:
 
 
 @models.get("/{model_id}", name="read_model", response_model=ModelOut, responses=problems(DefinitionNotFound))
+@asks("models:read")
 async def read_model(model_id: str, response: Response, keeper: Keeper, caller: Caller) -> ModelOut:
     """The ETag is its version."""
     profile = await keeper.definitions.model(model_id, principal=caller)
@@ -74,6 +81,7 @@ async def read_model(model_id: str, response: Response, keeper: Keeper, caller: 
 
 
 @models.put("/{model_id}", name="put_model", response_model=ModelOut, responses=PUTTING)
+@asks("models:manage")
 async def put_model(
     model_id: str,
     request: Request,
@@ -96,6 +104,7 @@ async def put_model(
 
 
 @models.delete("/{model_id}", name="remove_model", status_code=204, responses=problems(NotAllowed, DefinitionNotFound))
+@asks("models:manage")
 async def remove_model(model_id: str, request: Request, keeper: Keeper, caller: Caller) -> None:
     """Forget a profile. Whoever inherited it by its name is then given that name as the model."""
     trace_id = exchange_of(request).trace_id

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 
 from turnkeeper.errors import DeliveryNotFound, DeliveryNotOver, NotAllowed, SessionNotFound
 from turnkeeper.model.outbound import DeliveryStatus
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/deliveries", tags=["channels"], route_class=GuardedR
 @router.get(
     "", name="list_deliveries", response_model=Page[DeliveryOut], responses=problems(NotAllowed, SessionNotFound)
 )
+@asks("deliveries:read")
 async def list_deliveries(
     keeper: Keeper,
     caller: Caller,
@@ -42,6 +44,7 @@ async def list_deliveries(
     response_model=DeliveryOut,
     responses=problems(NotAllowed, DeliveryNotFound, DeliveryNotOver),
 )
+@asks("deliveries:manage")
 async def retry_delivery(delivery_id: str, request: Request, keeper: Keeper, caller: Caller) -> DeliveryOut:
     """Send one again that failed, or of which nobody knows whether it went out: then it may arrive twice."""
     trace_id = exchange_of(request).trace_id

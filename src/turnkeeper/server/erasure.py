@@ -16,6 +16,7 @@ from turnkeeper.errors import (
     SessionNotFound,
     UserNotFound,
 )
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -37,6 +38,7 @@ of_session = APIRouter(prefix="/sessions/{session_id}", tags=["erasure"], route_
     response_class=Response,
     responses={**ARCHIVE, **problems(SessionNotFound, ScopeDenied, AgentMemoryUnavailable)},
 )
+@asks("sessions:read")
 async def export_session(session_id: str, request: Request, keeper: Keeper, caller: Caller) -> StreamingResponse:
     """All that is kept of a session, as one zip archive. Its last file, `index.json`, has the hash of every other."""
     pieces = keeper.export_session(session_id, principal=caller, trace_id=exchange_of(request).trace_id)
@@ -49,6 +51,7 @@ async def export_session(session_id: str, request: Request, keeper: Keeper, call
     response_model=ReceiptOut,
     responses=problems(SessionNotFound, NotAllowed, ScopeDenied, AgentMemoryUnavailable),
 )
+@asks("sessions:write")
 async def erase_session(session_id: str, request: Request, keeper: Keeper, caller: Caller) -> ReceiptOut:
     """Stop what runs in a session and erase it everywhere. There is no way back; the receipt says what went."""
     return ReceiptOut.of(
@@ -65,6 +68,7 @@ of_user = APIRouter(prefix="/users/{user_id}", tags=["erasure"], route_class=Gua
     response_class=Response,
     responses={**ARCHIVE, **problems(UserNotFound, AgentMemoryUnavailable)},
 )
+@asks("users:read")
 async def export_user(user_id: str, request: Request, keeper: Keeper, caller: Caller) -> StreamingResponse:
     """The same of a user, with each session in a folder: for the user itself, and for owner and admin."""
     pieces = keeper.export_user(user_id, principal=caller, trace_id=exchange_of(request).trace_id)
@@ -77,6 +81,7 @@ async def export_user(user_id: str, request: Request, keeper: Keeper, caller: Ca
     response_model=ReceiptOut,
     responses=problems(UserNotFound, NotAllowed, ScopeDenied, LastOwner, AgentMemoryUnavailable),
 )
+@asks("users:write")
 async def erase_user(user_id: str, request: Request, keeper: Keeper, caller: Caller) -> ReceiptOut:
     """Erase a user of one's tenant with all its sessions: for the user itself, and for owner and admin."""
     return ReceiptOut.of(await keeper.erase_user(user_id, principal=caller, trace_id=exchange_of(request).trace_id))
@@ -86,6 +91,7 @@ receipts = APIRouter(prefix="/receipts", tags=["erasure"], route_class=GuardedRo
 
 
 @receipts.get("", name="list_receipts", response_model=Page[ReceiptOut], responses=problems(NotAllowed))
+@asks("receipts:manage")
 async def list_receipts(
     keeper: Keeper,
     caller: Caller,
@@ -100,6 +106,7 @@ async def list_receipts(
 @receipts.get(
     "/{receipt_id}", name="read_receipt", response_model=ReceiptOut, responses=problems(ReceiptNotFound, NotAllowed)
 )
+@asks("receipts:manage")
 async def read_receipt(receipt_id: str, keeper: Keeper, caller: Caller) -> ReceiptOut:
     """What was erased, by whom and when, and what had to stay; for owner and admin."""
     return ReceiptOut.of(await keeper.erasure.receipt(receipt_id, principal=caller))

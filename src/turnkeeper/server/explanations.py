@@ -8,6 +8,7 @@ from turnkeeper.errors import RunNotFound, SessionNotFound
 from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.tree import as_tree
 from turnkeeper.model.explanation import Detail, ExplainedRun, Explanation
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import problems
@@ -38,6 +39,7 @@ ONE: dict[int | str, dict[str, Any]] = {
     response_model=Page[ExplanationOut | SummaryOut],
     responses=problems(SessionNotFound),
 )
+@asks("sessions:read")
 async def list_explanations(
     session_id: str,
     keeper: Keeper,
@@ -62,6 +64,7 @@ async def list_explanations(
     response_model=ExplanationOut | SummaryOut,
     responses={**ONE, **problems(SessionNotFound, RunNotFound)},
 )
+@asks("sessions:read")
 async def read_explanation(
     session_id: str, run_id: str, keeper: Keeper, caller: Caller, level: Level = Detail.FULL, format: Format = "json"
 ) -> Told | Response:
@@ -74,6 +77,7 @@ async def read_explanation(
 
 
 @of_run.get("", name="explain", response_model=ExplanationOut | SummaryOut, responses={**ONE, **problems(RunNotFound)})
+@asks("runs:read")
 async def explain(
     run_id: str, keeper: Keeper, caller: Caller, level: Level = Detail.FULL, format: Format = "json"
 ) -> Told | Response:

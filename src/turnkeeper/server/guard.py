@@ -10,6 +10,7 @@ from turnkeeper.errors import BodyTooLarge, EnvelopeTooLarge, RateLimited, Turnk
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import Principal
 from turnkeeper.ports.identities import Identities
+from turnkeeper.server.asking import asked_by, check_asked
 from turnkeeper.server.auth import authenticate
 from turnkeeper.server.bound import check_bound
 from turnkeeper.server.limits import read_body, require_json
@@ -24,12 +25,13 @@ class GuardedRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        field = self.body_field
+        field, wanted = self.body_field, asked_by(self)
 
         async def guarded(request: Request) -> Response:
             try:
                 identities: Identities = request.app.state.identities
                 principal = await authenticate(request, identities, keeper_of(request).directory)
+                check_asked(wanted, principal)
                 await check_bound(self.name, request, principal, keeper_of(request))
                 over = await _counted(request, principal) if self.takes_messages else None
                 if field is not None:

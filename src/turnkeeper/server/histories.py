@@ -13,6 +13,7 @@ from turnkeeper.errors import (
     SessionNotFound,
     TurnNotFound,
 )
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.exchange import exchange_of
@@ -43,6 +44,7 @@ Turn = Annotated[int, Path(ge=0, le=2**53, description="The number of a turn; 0 
         AgentMemoryUnavailable,
     ),
 )
+@asks("sessions:write")
 async def fork_session(
     session_id: str,
     request: Request,
@@ -73,6 +75,7 @@ async def fork_session(
     response_model=StateAtOut,
     responses=problems(SessionNotFound, TurnNotFound),
 )
+@asks("sessions:read")
 async def read_turn(session_id: str, turn: Turn, keeper: Keeper, caller: Caller) -> StateAtOut:
     """A session as it stood after this turn, less what was forgotten since."""
     return StateAtOut.of(await keeper.state_at(session_id, turn, principal=caller))

@@ -10,6 +10,7 @@ from turnkeeper import errors
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.mode import Mode
 from turnkeeper.schemas import NAMES, schema, whole
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey, one_request_id, taken_but_leaving, told_to_its_sender
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -80,6 +81,7 @@ REFUSALS = (
         }
     },
 )
+@asks("sessions:write")
 async def invoke(
     request: Request,
     document: Annotated[Any, Body()],
@@ -139,12 +141,14 @@ def _handle(ticket: Ticket) -> Response:
 
 
 @schemas.get("/schemas", name="list_schemas", responses=problems())
+@asks("schemas:read")
 async def list_schemas(caller: Caller) -> dict[str, list[str]]:
     """The shapes that we publish as JSON Schemas."""
     return {"items": list(NAMES)}
 
 
 @schemas.get("/schemas/{name}", name="get_schema", responses=problems(errors.RouteNotFound))
+@asks("schemas:read")
 async def get_schema(name: str, caller: Caller) -> Response:
     """One of the published JSON Schemas, draft 2020-12."""
     if name not in NAMES:

@@ -18,6 +18,7 @@ from turnkeeper.errors import (
 from turnkeeper.keeping.layers import Layers
 from turnkeeper.model.layer import Layer, LayerTerms
 from turnkeeper.model.principal import Principal
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -47,6 +48,7 @@ tenants = APIRouter(prefix="/tenants", tags=["scope"], route_class=GuardedRoute)
 @tenants.post(
     "", name="create_tenant", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
+@asks("tenants:operate")
 async def create_tenant(
     request: Request, response: Response, body: TenantIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -63,6 +65,7 @@ async def create_tenant(
 
 
 @tenants.get("", name="list_tenants", response_model=Page[LayerOut], responses=problems(NotAllowed))
+@asks("tenants:operate")
 async def list_tenants(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[LayerOut]:
     """All tenants by their ids; for an operator."""
     found = await keeper.tenants.list(principal=caller, cursor=cursor, limit=limit + 1)
@@ -70,6 +73,7 @@ async def list_tenants(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor
 
 
 @tenants.get("/{layer_id}", name="read_tenant", response_model=LayerOut, responses=problems(LayerNotFound))
+@asks("tenants:read")
 async def read_tenant(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
     return _told(response, await keeper.tenants.get(layer_id, principal=caller))
@@ -81,6 +85,7 @@ async def read_tenant(layer_id: str, response: Response, keeper: Keeper, caller:
     response_model=LayerOut,
     responses=problems(*WITH_BODY, LayerNotFound, RevisionMoved, MountNotFound, NotAllowed),
 )
+@asks("tenants:manage", "tenants:operate")
 async def change_tenant(
     layer_id: str,
     request: Request,
@@ -100,6 +105,7 @@ projects = APIRouter(prefix="/projects", tags=["scope"], route_class=GuardedRout
 @projects.post(
     "", name="create_project", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
+@asks("projects:manage")
 async def create_project(
     request: Request, response: Response, body: LayerIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -116,6 +122,7 @@ async def create_project(
 
 
 @projects.get("", name="list_projects", response_model=Page[LayerOut], responses=problems(NotAllowed))
+@asks("projects:read")
 async def list_projects(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[LayerOut]:
     """The projects of one's tenant, newest first."""
     found = await keeper.projects.list(principal=caller, cursor=cursor, limit=limit + 1)
@@ -123,6 +130,7 @@ async def list_projects(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
 
 
 @projects.get("/{layer_id}", name="read_project", response_model=LayerOut, responses=problems(LayerNotFound))
+@asks("projects:read")
 async def read_project(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
     return _told(response, await keeper.projects.get(layer_id, principal=caller))
@@ -134,6 +142,7 @@ async def read_project(layer_id: str, response: Response, keeper: Keeper, caller
     response_model=LayerOut,
     responses=problems(*WITH_BODY, LayerNotFound, RevisionMoved, MountNotFound, NotAllowed),
 )
+@asks("projects:manage", "projects:operate")
 async def change_project(
     layer_id: str,
     request: Request,
@@ -153,6 +162,7 @@ objectives = APIRouter(prefix="/objectives", tags=["scope"], route_class=Guarded
 @objectives.post(
     "", name="create_objective", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
+@asks("objectives:manage")
 async def create_objective(
     request: Request, response: Response, body: ObjectiveIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -170,6 +180,7 @@ async def create_objective(
 
 
 @objectives.get("", name="list_objectives", response_model=Page[LayerOut], responses=problems(NotAllowed))
+@asks("objectives:read")
 async def list_objectives(
     keeper: Keeper,
     caller: Caller,
@@ -183,6 +194,7 @@ async def list_objectives(
 
 
 @objectives.get("/{layer_id}", name="read_objective", response_model=LayerOut, responses=problems(LayerNotFound))
+@asks("objectives:read")
 async def read_objective(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
     return _told(response, await keeper.objectives.get(layer_id, principal=caller))
@@ -194,6 +206,7 @@ async def read_objective(layer_id: str, response: Response, keeper: Keeper, call
     response_model=LayerOut,
     responses=problems(*WITH_BODY, LayerNotFound, RevisionMoved, MountNotFound, NotAllowed),
 )
+@asks("objectives:manage", "objectives:operate")
 async def change_objective(
     layer_id: str,
     request: Request,
@@ -217,6 +230,7 @@ users = APIRouter(prefix="/users", tags=["scope"], route_class=GuardedRoute)
     response_model=UserOut,
     responses=problems(*WITH_BODY, NotAllowed, UserExists, LayerNotFound),
 )
+@asks("users:manage", "users:operate")
 async def create_user(
     request: Request, response: Response, body: UserIn, keeper: Keeper, caller: Caller, tenant: OfTenant = None
 ) -> UserOut:
@@ -231,6 +245,7 @@ async def create_user(
 
 
 @users.get("", name="list_users", response_model=Page[UserOut], responses=problems(NotAllowed, LayerNotFound))
+@asks("users:manage", "users:operate")
 async def list_users(
     keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None, tenant: OfTenant = None
 ) -> Page[UserOut]:
@@ -240,6 +255,7 @@ async def list_users(
 
 
 @users.get("/{user_id}", name="read_user", response_model=UserOut, responses=problems(UserNotFound, LayerNotFound))
+@asks("users:read")
 async def read_user(
     user_id: str, response: Response, keeper: Keeper, caller: Caller, tenant: OfTenant = None
 ) -> UserOut:
@@ -255,6 +271,7 @@ async def read_user(
     response_model=UserOut,
     responses=problems(*WITH_BODY, NotAllowed, UserNotFound, LayerNotFound, RevisionMoved, LastOwner),
 )
+@asks("users:manage", "users:operate")
 async def change_user(
     user_id: str,
     request: Request,

@@ -4,11 +4,16 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from turnkeeper import errors
 from turnkeeper.server.errors import PROBLEM
-from turnkeeper.server.wire import FrameOut, Problem
+from turnkeeper.server.examples import put_examples
+from turnkeeper.server.tags import TAGS
+from turnkeeper.server.wire import Problem
+from turnkeeper.server.wire_frames import Frame
 
 EVERYWHERE = (
     errors.MalformedRequest,
@@ -49,6 +54,28 @@ TALKING = (
 )
 """What may come back when a message is sent and its answer waited for."""
 
+SCHEMAS = "#/components/schemas/"
+EVENT = {
+    "title": "ServerSentEvent",
+    "description": "One event of a stream. A comment now and then keeps the connection alive.",
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "id": {
+            "type": "string",
+            "pattern": "^[0-9]+$",
+            "description": "The number of the frame, to come back with as `Last-Event-ID`.",
+        },
+        "event": {"type": "string", "description": "The type of the frame."},
+        "data": {
+            "type": "string",
+            "description": "The frame, as JSON in one line.",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": f"{SCHEMAS}Frame"},
+        },
+    },
+}
+
 Responses = dict[int | str, dict[str, Any]]
 
 
@@ -63,16 +90,13 @@ def problems_of_readiness() -> Responses:
 
 def event_stream(beside: type[BaseModel] | None = None) -> Responses:
     """The 200 of a route that streams; `beside` is what the same route answers as JSON."""
-    content: dict[str, Any] = {
-        "text/event-stream": {
-            "schema": {
-                "type": "string",
-                "description": "Events whose `data` is a FrameOut, `event` its type and `id` its number; "
-                "a comment now and then keeps the connection alive.",
-            }
-        }
-    }
+    content = {"text/event-stream": {"schema": {"$ref": f"{SCHEMAS}ServerSentEvent"}}}
     return {200: {"description": "The answer" if beside else "Frames as they come", "content": content}}
+
+
+def operation_id(route: APIRoute) -> str:
+    """What client generators call the route: the name of its function, which says verb and noun."""
+    return route.endpoint.__name__
 
 
 def describe(app: FastAPI) -> None:
@@ -80,11 +104,15 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            schemas = document.setdefault("components", {}).setdefault("schemas", {})
-            for kind in (Problem, FrameOut):
-                shape = kind.model_json_schema(ref_template="#/components/schemas/{model}")
-                schemas |= shape.pop("$defs", {}) | {kind.__name__: shape}
+            document = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes, tags=TAGS
+            )
+            parts = document.setdefault("components", {}).setdefault("schemas", {})
+            _, shapes = models_json_schema(
+                [(Problem, "serialization"), (Frame, "serialization")], ref_template=SCHEMAS + "{model}"
+            )
+            parts |= shapes["$defs"] | {"ServerSentEvent": EVENT}
+            put_examples(document)
             app.openapi_schema = document
         return app.openapi_schema
 
@@ -92,17 +120,36 @@ def describe(app: FastAPI) -> None:
 
 
 def _by_status(*kinds: type[errors.TurnkeeperError]) -> Responses:
-    codes: dict[int, dict[str, str]] = {}
+    codes: dict[int, dict[str, type[errors.TurnkeeperError]]] = {}
     for kind in kinds:
-        for status, code, title in told_by(kind):
-            codes.setdefault(status, {})[code] = title
+        for status, code, _ in told_by(kind):
+            codes.setdefault(status, {})[code] = kind
     return {
         status: {
-            "description": "; ".join(f"`{code}`: {title}" for code, title in sorted(found.items())),
-            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "description": "; ".join(f"`{code}`: {kind.title}" for code, kind in sorted(found.items())),
+            "content": {
+                PROBLEM: {
+                    "schema": {"$ref": f"{SCHEMAS}Problem"},
+                    "examples": {code: _example(status, code, kind) for code, kind in sorted(found.items())},
+                }
+            },
         }
         for status, found in sorted(codes.items())
     }
+
+
+def _example(status: int, code: str, kind: type[errors.TurnkeeperError]) -> dict[str, Any]:
+    value = {
+        "type": f"urn:turnkeeper:problem:{code}",
+        "title": kind.title,
+        "status": status,
+        "detail": f"{kind.title}. The detail says which one it is, and what to do next.",
+        "code": code,
+        "retryable": kind.retryable,
+        "request_id": "req_5f0c1e2d3a4b5c6d7e8f9a0b",
+        "trace_id": "0af7651916cd43dd8448eb211c80319c",
+    }
+    return {"summary": kind.title, "value": value}
 
 
 def told_by(kind: type[errors.TurnkeeperError]) -> list[tuple[int, str, str]]:

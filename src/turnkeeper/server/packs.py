@@ -17,6 +17,7 @@ from turnkeeper.errors import (
     SourceTooLarge,
     VersionMoved,
 )
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -47,6 +48,7 @@ RefCursor = Annotated[str | None, Query(max_length=200, description="`next` of t
     response_model=PackOut,
     responses=problems(*WITH_BODY, NotAllowed, PackInvalid, PackImmutable, SourceTooLarge, KnowledgeBaseFull),
 )
+@asks("packs:manage")
 async def push_pack(request: Request, response: Response, body: PackIn, keeper: Keeper, caller: Caller) -> PackOut:
     """Keep a pack for good. All of its faults come at once; the same files again change nothing."""
     push = await keeper.packs.push(_pack_in(body), principal=caller, trace_id=exchange_of(request).trace_id)
@@ -55,6 +57,7 @@ async def push_pack(request: Request, response: Response, body: PackIn, keeper: 
 
 
 @router.get("", name="list_packs", response_model=Page[PackOut], responses=problems(PackNotFound))
+@asks("packs:read")
 async def list_packs(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: RefCursor = None) -> Page[PackOut]:
     """The packs of one's tenant by id, of each its oldest version first."""
     found = await keeper.packs.list(principal=caller, after=cursor, limit=limit + 1)
@@ -62,6 +65,7 @@ async def list_packs(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: 
 
 
 @router.get("/{ref}", name="read_pack", response_model=PackTextOut, responses=problems(PackNotFound))
+@asks("packs:read")
 async def read_pack(ref: str, keeper: Keeper, caller: Caller) -> PackTextOut:
     """One version (`id@version`) or the highest (`id`), with its files."""
     pushed = await keeper.packs.get(ref, principal=caller)
@@ -71,6 +75,7 @@ async def read_pack(ref: str, keeper: Keeper, caller: Caller) -> PackTextOut:
 @router.get(
     "/{pack_id}/config", name="read_pack_config", response_model=PackConfigOut, responses=problems(PackNotFound)
 )
+@asks("packs:read")
 async def read_config(pack_id: str, keeper: Keeper, caller: Caller) -> PackConfigOut:
     """What holds for the highest version of a pack, and what of it the tenant wants otherwise."""
     return PackConfigOut.of(*await keeper.packs.config(pack_id, principal=caller))
@@ -82,6 +87,7 @@ async def read_config(pack_id: str, keeper: Keeper, caller: Caller) -> PackConfi
     response_model=OverrideOut,
     responses=problems(*WITH_BODY, NotAllowed, PackNotFound),
 )
+@asks("packs:manage")
 async def override_pack(
     pack_id: str, key: str, request: Request, body: OverrideIn, keeper: Keeper, caller: Caller
 ) -> OverrideOut:
@@ -98,6 +104,7 @@ async def override_pack(
     status_code=204,
     responses=problems(NotAllowed, PackNotFound),
 )
+@asks("packs:manage")
 async def drop_override(pack_id: str, key: str, request: Request, keeper: Keeper, caller: Caller) -> Response:
     """Want a key of the config as the pack says it again."""
     await keeper.packs.drop_override(pack_id, key, principal=caller, trace_id=exchange_of(request).trace_id)
@@ -110,6 +117,7 @@ async def drop_override(pack_id: str, key: str, request: Request, keeper: Keeper
     response_model=SessionOut,
     responses=problems(*WITH_BODY, NotAllowed, SessionNotFound, PackNotFound, VersionMoved),
 )
+@asks("sessions:write")
 async def repin(
     session_id: str,
     request: Request,
@@ -131,6 +139,7 @@ async def repin(
 
 
 @of_session.get("/intent", name="read_intent", response_model=DialogueOut, responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def read_intent(session_id: str, keeper: Keeper, caller: Caller) -> DialogueOut:
     """What a session holds about its intent: the answers so far, what is missing, and what is asked."""
     return DialogueOut.of(await keeper.session(session_id, principal=caller))

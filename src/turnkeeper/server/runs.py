@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from turnkeeper.errors import NotAllowed, RunNotFound, TooManyStreams
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.run import Run
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing
 from turnkeeper.server.exchange import exchange_of
@@ -20,6 +21,7 @@ router = APIRouter(prefix="/runs", tags=["runs"], route_class=GuardedRoute)
 
 
 @router.get("/{run_id}", name="read_run", response_model=RunOut, responses=problems(RunNotFound))
+@asks("runs:read")
 async def read_run(run_id: str, keeper: Keeper, caller: Caller) -> RunOut:
     """A run as it is now, with its answer or its question if it has one."""
     run = await keeper.run(run_id, principal=caller)
@@ -30,6 +32,7 @@ async def read_run(run_id: str, keeper: Keeper, caller: Caller) -> RunOut:
 @router.get(
     "/{run_id}/checkpoints", name="list_checkpoints", response_model=CheckpointsOut, responses=problems(RunNotFound)
 )
+@asks("runs:read")
 async def list_checkpoints(run_id: str, keeper: Keeper, caller: Caller) -> CheckpointsOut:
     """Where a long or waiting run stood, oldest first."""
     documents = await keeper.checkpoints(run_id, principal=caller)
@@ -37,6 +40,7 @@ async def list_checkpoints(run_id: str, keeper: Keeper, caller: Caller) -> Check
 
 
 @router.get("/{run_id}/effects", name="list_effects", response_model=EffectsOut, responses=problems(RunNotFound))
+@asks("runs:read")
 async def list_effects(run_id: str, keeper: Keeper, caller: Caller) -> EffectsOut:
     """What a run did to the world, in the order of its doing."""
     return EffectsOut(items=[EffectOut.of(effect) for effect in await keeper.effects(run_id, principal=caller)])
@@ -49,6 +53,7 @@ async def list_effects(run_id: str, keeper: Keeper, caller: Caller) -> EffectsOu
     response_model=RunOut,
     responses=problems(RunNotFound, NotAllowed),
 )
+@asks("runs:write")
 async def cancel(run_id: str, request: Request, keeper: Keeper, caller: Caller) -> RunOut:
     """Stop a run, wherever it is. Its end may still be on its way; the feed tells it."""
     run = await keeper.cancel(run_id, principal=caller, trace_id=exchange_of(request).trace_id)
@@ -65,6 +70,7 @@ async def cancel(run_id: str, request: Request, keeper: Keeper, caller: Caller) 
         **problems(RunNotFound, TooManyStreams),
     },
 )
+@asks("runs:read")
 async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter) -> Response:
     """What happens in a run until its end, from its beginning or from behind a number already seen."""
     run = await keeper.run(run_id, principal=caller)

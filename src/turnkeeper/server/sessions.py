@@ -35,6 +35,7 @@ from turnkeeper.model.ids import LayerId
 from turnkeeper.model.purpose import Module
 from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.ports.sessions import Sought
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -90,6 +91,7 @@ NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` 
     response_model=SessionOut,
     responses=problems(*WITH_BODY, *BEGINNING, SessionNotFound, SessionNotOver, DuplicateRequest, LayoutTooLarge),
 )
+@asks("sessions:write")
 async def create_session(
     request: Request,
     response: Response,
@@ -133,6 +135,7 @@ async def create_session(
     response_model=SessionOut,
     responses=problems(*WITH_BODY, *BEGINNING) | {201: {"model": SessionOut, "description": "It began with this."}},
 )
+@asks("sessions:write")
 async def current_session(
     request: Request, response: Response, body: CurrentIn, keeper: Keeper, caller: Caller
 ) -> SessionOut:
@@ -152,6 +155,7 @@ async def current_session(
 
 
 @router.get("", name="list_sessions", response_model=CountedPage[SessionOut], responses=problems())
+@asks("sessions:read")
 async def list_sessions(
     keeper: Keeper,
     caller: Caller,
@@ -172,6 +176,7 @@ async def list_sessions(
 
 
 @router.get("/{session_id}", name="read_session", response_model=SessionOut, responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def read_session(session_id: str, response: Response, keeper: Keeper, caller: Caller) -> SessionOut:
     """A session and its settings. The ETag is the version of the settings."""
     session = await keeper.session(session_id, principal=caller)
@@ -191,6 +196,7 @@ IfMatch = Annotated[str | None, Header(description="Do it only while the setting
     response_model=SessionOut,
     responses=problems(*WITH_BODY, *PATCHING),
 )
+@asks("sessions:write")
 async def change_session(
     session_id: str,
     body: SettingsIn,
@@ -222,6 +228,7 @@ async def change_session(
 
 
 @router.post("/{session_id}/pause", name="pause", response_model=SessionOut, responses=CHANGING)
+@asks("sessions:write")
 async def pause_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -232,6 +239,7 @@ async def pause_session(
 
 
 @router.post("/{session_id}/resume", name="resume", response_model=SessionOut, responses=CHANGING)
+@asks("sessions:write")
 async def resume_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -247,6 +255,7 @@ async def resume_session(
     response_model=SessionOut,
     responses=problems(SessionNotFound, SessionEnded, VersionMoved, *BEGINNING),
 )
+@asks("sessions:write")
 async def rebase_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -262,6 +271,7 @@ async def rebase_session(
     status_code=204,
     responses=problems(*WITH_BODY, SessionNotFound, SessionEnded, LayoutTooLarge, NotAllowed),
 )
+@asks("sessions:write")
 async def save_layout(session_id: str, body: LayoutIn, keeper: Keeper, caller: Caller) -> None:
     """Keep how the screen looks. The last one counts; losing it loses nothing else."""
     await keeper.scoping.save_layout(session_id, body.layout, principal=caller)
@@ -273,6 +283,7 @@ async def save_layout(session_id: str, body: LayoutIn, keeper: Keeper, caller: C
     status_code=204,
     responses=problems(SessionNotFound, SessionEnded, NotAllowed),
 )
+@asks("sessions:write")
 async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
     """Forget how the screen looked."""
     await keeper.scoping.drop_layout(session_id, principal=caller)
@@ -284,6 +295,7 @@ async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
     response_model=Page[SessionEventOut],
     responses=problems(SessionNotFound),
 )
+@asks("sessions:read")
 async def read_events(
     session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[SessionEventOut]:
@@ -300,6 +312,7 @@ async def read_events(
     response_model=ResumeViewOut,
     responses=problems(SessionNotFound),
 )
+@asks("sessions:read")
 async def resume_view(
     session_id: str,
     response: Response,
@@ -314,6 +327,7 @@ async def resume_view(
 
 
 @router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=problems(*WITH_BODY, *CLOSING))
+@asks("sessions:write")
 async def close_session(
     session_id: str,
     request: Request,
@@ -341,6 +355,7 @@ async def close_session(
     response_model_exclude_none=True,
     responses=problems(*TALKING, SessionClosed, SessionExpired),
 )
+@asks("sessions:write")
 async def reset_session(
     session_id: str,
     request: Request,
@@ -361,6 +376,7 @@ async def reset_session(
 @router.get(
     "/{session_id}/messages", name="read_messages", response_model=Page[MessageOut], responses=problems(SessionNotFound)
 )
+@asks("sessions:read")
 async def read_messages(
     session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[MessageOut]:
@@ -370,6 +386,7 @@ async def read_messages(
 
 
 @router.get("/{session_id}/runs", name="read_runs", response_model=Page[RunOut], responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def read_runs(
     session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None
 ) -> Page[RunOut]:
@@ -384,6 +401,7 @@ async def read_runs(
     response_class=Response,
     responses={**event_stream(), **problems(SessionNotFound, TooManyStreams)},
 )
+@asks("sessions:read")
 async def follow_session(
     session_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
 ) -> Response:

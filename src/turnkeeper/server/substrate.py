@@ -19,6 +19,7 @@ from turnkeeper.errors import (
 )
 from turnkeeper.model.output import OutputKind
 from turnkeeper.model.pointer import Expected, PointerKind
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -68,6 +69,7 @@ HistoryLimit = Annotated[int, Query(ge=1, le=1000, description="How many items a
         **problems(*WITH_BODY, NotAllowed, ArtifactsMissing, ManifestInvalid, ManifestNotFound),
     },
 )
+@asks("manifests:write")
 async def create_manifest(
     request: Request, response: Response, body: ManifestIn, keeper: Keeper, caller: Caller
 ) -> NewManifestOut:
@@ -86,6 +88,7 @@ async def create_manifest(
 
 
 @manifests.get("/{sha256}", name="read_manifest", response_model=ManifestOut, responses=problems(ManifestNotFound))
+@asks("manifests:read")
 async def read_manifest(sha256: Sha256, keeper: Keeper, caller: Caller) -> ManifestOut:
     """What is known of a manifest."""
     return ManifestOut.of(await keeper.manifests.get(sha256, principal=caller))
@@ -94,6 +97,7 @@ async def read_manifest(sha256: Sha256, keeper: Keeper, caller: Caller) -> Manif
 @manifests.get(
     "/{sha256}/entries", name="list_entries", response_model=Page[EntryOut], responses=problems(ManifestNotFound)
 )
+@asks("manifests:read")
 async def list_entries(
     sha256: Sha256, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[EntryOut]:
@@ -106,6 +110,7 @@ async def list_entries(
 @manifests.get(
     "/{sha256}/history", name="manifest_history", response_model=Page[ManifestOut], responses=problems(ManifestNotFound)
 )
+@asks("manifests:read")
 async def manifest_history(
     sha256: Sha256, keeper: Keeper, caller: Caller, limit: HistoryLimit = 100
 ) -> Page[ManifestOut]:
@@ -115,6 +120,7 @@ async def manifest_history(
 
 
 @manifests.get("/{sha256}/diff", name="diff_manifests", response_model=DiffOut, responses=problems(ManifestNotFound))
+@asks("manifests:read")
 async def diff_manifests(
     sha256: Sha256, keeper: Keeper, caller: Caller, against: Annotated[Sha256, Query(description="The one before.")]
 ) -> DiffOut:
@@ -129,6 +135,7 @@ async def diff_manifests(
     response_model=PointerOut,
     responses=problems(*WITH_BODY, NotAllowed, PointerExists, ManifestNotFound),
 )
+@asks("pointers:write")
 async def create_pointer(
     request: Request, response: Response, body: PointerIn, keeper: Keeper, caller: Caller
 ) -> PointerOut:
@@ -148,6 +155,7 @@ async def create_pointer(
 
 
 @pointers.get("", name="list_pointers", response_model=Page[PointerOut], responses=problems())
+@asks("pointers:read")
 async def list_pointers(
     keeper: Keeper,
     caller: Caller,
@@ -173,12 +181,14 @@ async def list_pointers(
     response_model=PointerOut,
     responses=problems(PointerNotFound),
 )
+@asks("pointers:read")
 async def find_pointer(namespace: str, name: str, keeper: Keeper, caller: Caller) -> PointerOut:
     """A pointer by its namespace and name."""
     return PointerOut.of(await keeper.pointers.named(namespace, name, principal=caller))
 
 
 @pointers.get("/{pointer_id}", name="read_pointer", response_model=PointerOut, responses=problems(PointerNotFound))
+@asks("pointers:read")
 async def read_pointer(pointer_id: str, keeper: Keeper, caller: Caller) -> PointerOut:
     """A pointer by its id."""
     return PointerOut.of(await keeper.pointers.get(pointer_id, principal=caller))
@@ -187,6 +197,7 @@ async def read_pointer(pointer_id: str, keeper: Keeper, caller: Caller) -> Point
 @pointers.get(
     "/{pointer_id}/resolve", name="resolve_pointer", response_model=ResolvedOut, responses=problems(PointerNotFound)
 )
+@asks("pointers:read")
 async def resolve_pointer(pointer_id: str, keeper: Keeper, caller: Caller) -> ResolvedOut:
     """The manifest where a pointer stands; null while it is empty."""
     pointer = await keeper.pointers.get(pointer_id, principal=caller)
@@ -199,6 +210,7 @@ async def resolve_pointer(pointer_id: str, keeper: Keeper, caller: Caller) -> Re
     response_model=PointerOut,
     responses=problems(*WITH_BODY, NotAllowed, PointerNotFound, PointerMoved, PointerFrozen, ManifestNotFound),
 )
+@asks("pointers:write")
 async def advance_pointer(
     pointer_id: str, request: Request, body: AdvanceIn, keeper: Keeper, caller: Caller
 ) -> PointerOut:
@@ -220,6 +232,7 @@ async def advance_pointer(
     response_model=PointerOut,
     responses=problems(*WITH_BODY, NotAllowed, PointerNotFound, PointerMoved, PointerFrozen, ManifestNotFound),
 )
+@asks("pointers:write")
 async def reset_pointer(pointer_id: str, request: Request, body: ResetIn, keeper: Keeper, caller: Caller) -> PointerOut:
     """Put a pointer back to a manifest, or empty it."""
     pointer = await keeper.pointers.reset(
@@ -239,6 +252,7 @@ async def reset_pointer(pointer_id: str, request: Request, body: ResetIn, keeper
     response_model=PointerOut,
     responses=problems(NotAllowed, PointerNotFound),
 )
+@asks("pointers:write")
 async def delete_pointer(pointer_id: str, request: Request, keeper: Keeper, caller: Caller) -> PointerOut:
     """Delete a pointer: its name is free again, and every session loses it at once. Its history stays readable."""
     trace_id = exchange_of(request).trace_id
@@ -248,6 +262,7 @@ async def delete_pointer(pointer_id: str, request: Request, keeper: Keeper, call
 @pointers.get(
     "/{pointer_id}/history", name="pointer_history", response_model=Page[MoveOut], responses=problems(PointerNotFound)
 )
+@asks("pointers:read")
 async def pointer_history(
     pointer_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: NoCursor = None
 ) -> Page[MoveOut]:
@@ -274,6 +289,7 @@ async def pointer_history(
         PointerFrozen,
     ),
 )
+@asks("sessions:write")
 async def publish(session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller) -> PublishedOut:
     """Bring artifacts out of a session: a manifest, the move of a pointer and their entries in the feed, or nothing."""
     published = await keeper.substrate.publish(
@@ -291,6 +307,7 @@ async def publish(session_id: str, request: Request, body: PublishIn, keeper: Ke
 
 
 @of_session.get("/outputs", name="list_outputs", response_model=OutputsOut, responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def list_outputs(
     session_id: str,
     keeper: Keeper,
@@ -314,12 +331,14 @@ async def list_outputs(
 
 
 @of_session.get("/cost", name="read_cost", response_model=CostOut, responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def read_cost(session_id: str, keeper: Keeper, caller: Caller) -> CostOut:
     """What the runs of a session spent, and what it takes to keep it."""
     return CostOut.of(await keeper.substrate.cost(session_id, principal=caller))
 
 
 @storage.get("", name="read_storage", response_model=StorageOut, responses=problems(NotAllowed))
+@asks("storage:manage")
 async def read_storage(keeper: Keeper, caller: Caller) -> StorageOut:
     """What a tenant takes, by class of data, and its largest sessions; for its owner and admins."""
     return StorageOut.of(await keeper.substrate.storage(principal=caller), most_sessions=MOST_SESSIONS)

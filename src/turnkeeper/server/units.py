@@ -12,6 +12,7 @@ from turnkeeper.errors import (
     UnitNotFound,
     UnitTextInvalid,
 )
+from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.chat import IdempotencyKey, one_request_id
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -28,6 +29,7 @@ AllEpochs = Annotated[bool, Query(description="Those from before the last reset 
 
 
 @router.get("", name="list_units", response_model=Page[UnitOut], responses=problems(SessionNotFound))
+@asks("sessions:read")
 async def list_units(
     session_id: str,
     keeper: Keeper,
@@ -49,6 +51,7 @@ async def list_units(
     response_model=UnitChangesOut,
     responses=problems(*WITH_BODY, *TALKING, UnitTextInvalid),
 )
+@asks("sessions:write")
 async def import_units(
     session_id: str,
     request: Request,
@@ -75,6 +78,7 @@ async def import_units(
 
 
 @router.get("/{unit_id}", name="read_unit", response_model=UnitOut, responses=problems(SessionNotFound, UnitNotFound))
+@asks("sessions:read")
 async def read_unit(session_id: str, unit_id: str, keeper: Keeper, caller: Caller) -> UnitOut:
     """One unit, and what became of it."""
     return UnitOut.of(await keeper.units.get(session_id, unit_id, principal=caller))
@@ -86,6 +90,7 @@ async def read_unit(session_id: str, unit_id: str, keeper: Keeper, caller: Calle
     response_model=UnitOut,
     responses=problems(*WITH_BODY, *TALKING, UnitNotFound, UnitNotCurrent),
 )
+@asks("sessions:write")
 async def edit_unit(
     session_id: str,
     unit_id: str,
@@ -122,6 +127,7 @@ async def edit_unit(
     response_model=UnitOut,
     responses=problems(*TALKING, UnitNotFound),
 )
+@asks("sessions:write")
 async def forget_unit(
     session_id: str,
     unit_id: str,
