@@ -27,6 +27,7 @@ from turnkeeper.keeping.erasing import Erasing
 from turnkeeper.keeping.exporting import Exporting
 from turnkeeper.keeping.histories import Histories
 from turnkeeper.keeping.invoking import Invoking
+from turnkeeper.keeping.keys import Keys
 from turnkeeper.keeping.layers import Layers, Users
 from turnkeeper.keeping.limits import Limits
 from turnkeeper.keeping.manifests import Manifests
@@ -177,6 +178,9 @@ class Turnkeeper(Registering, Beginning, Talking, House):
         self.tenants, self.projects, self.objectives = (
             Layers(level, store.layers, world.scopes, world.directory, self._clock, audit=audit)
             for level in (Level.TENANT, Level.PROJECT, Level.OBJECTIVE)
+        )
+        self.keys = Keys(
+            store.keys, self.limits, self._clock, most=self.settings.keys, session_of=self.session, audit=audit
         )
         self.users = Users(store.users, world.directory, self._clock, audit=audit)
         self.definitions = Definitions(

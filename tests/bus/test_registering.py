@@ -18,6 +18,7 @@ from turnkeeper.bus.serving import on_the_bus
 from turnkeeper.cli.bus_beside import BusBeside
 from turnkeeper.client.bus import BusClient
 from turnkeeper.server.identities import StaticIdentities
+from turnkeeper.server.tokens import Tokens
 
 
 @pytest.fixture
@@ -103,7 +104,7 @@ async def test_an_async_setup_is_awaited(tmp_path: Path) -> None:
 
 async def test_a_setup_for_a_bus_that_is_not_there_is_told(tmp_path: Path) -> None:
     keeper = Turnkeeper(a_settings(tmp_path, bus_port="off"))
-    beside = BusBeside(keeper, StaticIdentities([]), [at_once], is_asked_for=True)
+    beside = BusBeside(keeper, Tokens(keeper, StaticIdentities([])), [at_once], is_asked_for=True)
 
     async with beside.opened() as leave:
         assert leave is None

@@ -282,7 +282,7 @@ async def test_the_bus_is_at_one_path_only(relay: Relay, path: str) -> None:
 
 
 async def test_a_bus_on_loopback_asks_nobody_for_a_token() -> None:
-    async with Relay(port=0, admits=lambda _: False) as relay, a_socket(relay.url) as somebody:
+    async with Relay(port=0, admits=admits_nobody) as relay, a_socket(relay.url) as somebody:
         await somebody.send("hello")
 
         assert await heard(somebody) == "hello"
@@ -323,7 +323,7 @@ async def test_a_bus_for_other_machines_asks_them_for_a_token_and_not_this_one()
 )
 async def test_a_web_page_of_another_site_is_refused_unless_it_brings_a_token(origin: str, host: str) -> None:
     headers = {"Origin": origin}
-    async with Relay(port=0, admits=lambda token: token == "good") as relay:
+    async with Relay(port=0, admits=admits_the_good) as relay:
         assert (await raw_status(relay, host, headers)) == 403
         assert (await raw_status(relay, host, headers, path="/core?token=good")) == 101
 
@@ -354,7 +354,7 @@ def frame_of(session_id: str, **fields: Any) -> str:
 
 
 def open_relay() -> Relay:
-    return Relay("0.0.0.0", 0, admits=lambda token: token == "good")
+    return Relay("0.0.0.0", 0, admits=admits_the_good)
 
 
 def own_address() -> str:
@@ -433,3 +433,11 @@ async def everything_of(deaf: socket.socket) -> bytes:
         while chunk := await loop.sock_recv(deaf, 1_000_000):
             found += chunk
     return bytes(found)
+
+
+async def admits_nobody(token: str, address: str) -> bool:
+    return False
+
+
+async def admits_the_good(token: str, address: str) -> bool:
+    return token == "good"

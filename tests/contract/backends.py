@@ -88,6 +88,7 @@ TABLES = (
     "device_sessions",
     "seal_keys",
     "carried_revisions",
+    "api_keys",
 )
 
 

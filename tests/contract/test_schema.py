@@ -75,6 +75,7 @@ ONLY_POSTGRES = {
     "insert_units",
     "load_conversation",
     "lock_base",
+    "lock_keys",
     "lock_lease",
     "lock_long_runs",
     "lock_seal_keys",

@@ -9,15 +9,19 @@ import httpx2
 import pytest
 
 from tests.server.process import a_server, audit_of
-from turnkeeper import Principal, Turnkeeper
+from turnkeeper import Turnkeeper
+from turnkeeper.ports.identities import Shown
 from turnkeeper.server.app import create_app
 
 
 class BrokenIdentities:
     """A port whose other side fails in a way that nobody foresaw."""
 
-    def principal_of(self, token: str) -> Principal:
+    async def shown(self, token: str) -> Shown:
         raise RuntimeError(f"secret {token}")
+
+    def stands_for(self, mark: str) -> bool:
+        return False
 
 
 async def test_an_unforeseen_fault_is_a_problem_without_its_words(

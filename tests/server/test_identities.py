@@ -16,29 +16,31 @@ from turnkeeper.server.identities import IdentitiesInvalid, StaticIdentities, re
 ADA: dict[str, Any] = {"token": "token-of-ada", "tenant": "acme", "user": "ada", "role": "owner"}
 
 
-def test_a_token_speaks_for_its_entry(tmp_path: Path) -> None:
+async def test_a_token_speaks_for_its_entry(tmp_path: Path) -> None:
     identities = StaticIdentities(
         read_identities(written(tmp_path, [ADA, {**ADA, "token": "another-token", "user": "eve"}]))
     )
 
-    principal = identities.principal_of("another-token")
+    principal = (await identities.shown("another-token")).principal
 
     assert (principal.tenant, principal.user, principal.role) == ("acme", "eve", Role.OWNER)
 
 
-def test_a_token_is_good_until_it_expires(tmp_path: Path) -> None:
+async def test_a_token_is_good_until_it_expires(tmp_path: Path) -> None:
     entries = read_identities(written(tmp_path, [{**ADA, "expires_at": "2030-01-01T00:00:00Z"}]))
     noon = datetime(2030, 1, 1, tzinfo=UTC)
 
-    assert StaticIdentities(entries, now=lambda: noon.replace(year=2029)).principal_of("token-of-ada").user == "ada"
+    before = await StaticIdentities(entries, now=lambda: noon.replace(year=2029)).shown("token-of-ada")
+
+    assert (before.principal.user, before.until) == ("ada", noon)
     with pytest.raises(TokenExpired):
-        StaticIdentities(entries, now=lambda: noon).principal_of("token-of-ada")
+        await StaticIdentities(entries, now=lambda: noon).shown("token-of-ada")
 
 
 @pytest.mark.parametrize("token", ["", "token-of-ad", "token-of-ada ", "TOKEN-OF-ADA", "tökén", "\udcff"])
-def test_a_token_that_is_not_exactly_right_is_nobodys(token: str) -> None:
+async def test_a_token_that_is_not_exactly_right_is_nobodys(token: str) -> None:
     with pytest.raises(NotAuthenticated):
-        StaticIdentities([single_identity("token-of-ada")]).principal_of(token)
+        await StaticIdentities([single_identity("token-of-ada")]).shown(token)
 
 
 def test_a_token_is_kept_as_its_hash_alone(tmp_path: Path) -> None:
@@ -48,22 +50,22 @@ def test_a_token_is_kept_as_its_hash_alone(tmp_path: Path) -> None:
     assert "token-of-ada" not in repr(identity)
 
 
-def test_a_file_may_hold_hashes_instead_of_tokens(tmp_path: Path) -> None:
+async def test_a_file_may_hold_hashes_instead_of_tokens(tmp_path: Path) -> None:
     entry = {"token_sha256": hashlib.sha256(b"token-of-ada").hexdigest(), "tenant": "acme", "user": "ada"}
 
     identities = StaticIdentities(read_identities(written(tmp_path, [entry])))
 
-    assert identities.principal_of("token-of-ada").role is Role.MEMBER
+    assert (await identities.shown("token-of-ada")).principal.role is Role.MEMBER
 
 
-def test_a_file_may_be_toml(tmp_path: Path) -> None:
+async def test_a_file_may_be_toml(tmp_path: Path) -> None:
     path = tmp_path / "identities.toml"
     path.write_text(
         '[[identities]]\ntoken = "token-of-ada"\ntenant = "acme"\nuser = "ada"\nexpires_at = 2020-01-01T00:00:00Z\n'
     )
 
     with pytest.raises(TokenExpired):
-        StaticIdentities(read_identities(path)).principal_of("token-of-ada")
+        await StaticIdentities(read_identities(path)).shown("token-of-ada")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import logging
 import secrets
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -50,9 +50,9 @@ class RelayCounts:
 class Relay:
     """Serves `ws://host:port/core`.
 
-    `admits` says whether a token is good. Where it is given, whoever comes from another machine must bring one. A
-    relay that listens on loopback only asks for none. `guard` says what to relay for a frame; without one it is the
-    frame. `farewell_seconds` is how long somebody who is sent away may take to hear why.
+    `admits` says whether a token is good that comes from an address. Where it is given, whoever comes from another
+    machine must bring one. A relay that listens on loopback only asks for none. `guard` says what to relay for a frame;
+    without one it is the frame. `farewell_seconds` is how long somebody who is sent away may take to hear why.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Relay:
         host: str = "127.0.0.1",
         port: int = 8181,
         *,
-        admits: Callable[[str], bool] | None = None,
+        admits: Callable[[str, str], Awaitable[bool]] | None = None,
         guard: Callable[[bytes], bytes | None] | None = None,
         frame_bytes: int = 10 * MiB,
         queue_bytes: int = 32 * MiB,
@@ -170,9 +170,9 @@ class Relay:
     def forget(self, listener: "_Listener") -> None:
         self._listeners.discard(listener)
 
-    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+    async def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         peer = connection.remote_address or ("",)
-        refusal = self._refusal(str(peer[0]), request)
+        refusal = await self._refusal(str(peer[0]), request)
         if refusal is None:
             return None
         self.counts.refused += 1
@@ -180,14 +180,15 @@ class Relay:
         log.warning("connection refused", extra={"status": int(status)})
         return connection.respond(status, text + "\n")
 
-    def _refusal(self, peer: str, request: Request) -> tuple[HTTPStatus, str] | None:
+    async def _refusal(self, peer: str, request: Request) -> tuple[HTTPStatus, str] | None:
         asked = urlsplit(request.path)
         if asked.path != PATH:
             return HTTPStatus.NOT_FOUND, f"The bus is at {PATH}."
         if len(self._listeners) >= self._connections:
             return HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections to this bus. Try again later."
-        if any(self._is_good(token) for token in _tokens(request, asked.query)):
-            return None
+        for token in _tokens(request, asked.query):
+            if await self._is_good(token, peer):
+                return None
         if self._admits is not None and self._is_open_to_others and not _is_loopback(peer):
             return HTTPStatus.UNAUTHORIZED, (
                 "This bus wants a token from other machines. Send the header `Authorization: Bearer TOKEN`, "
@@ -200,9 +201,9 @@ class Relay:
             )
         return None
 
-    def _is_good(self, token: str) -> bool:
+    async def _is_good(self, token: str, peer: str) -> bool:
         is_own = hmac.compare_digest(token.encode(errors="replace"), self.token.encode())
-        return is_own or (self._admits is not None and self._admits(token))
+        return is_own or (self._admits is not None and await self._admits(token, peer))
 
 
 class _Listener(ServerConnection):

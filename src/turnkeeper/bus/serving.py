@@ -1,7 +1,7 @@
 """A bus of one's own, or a place on another one, as the settings want it."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.settings import Settings
 
 
-def relay_of(settings: Settings, *, admits: Callable[[str], bool] | None = None) -> Relay:
+def relay_of(settings: Settings, *, admits: Callable[[str, str], Awaitable[bool]] | None = None) -> Relay:
     """The bus that the settings describe; it does not listen yet."""
     return Relay(
         settings.host,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import LOCAL
-from turnkeeper.ports.identities import Identities
+from turnkeeper.server.tokens import Tokens
 
 if TYPE_CHECKING:
     from turnkeeper.bus.orchestrator import Orchestrator
@@ -25,12 +25,12 @@ class BusBeside:
     def __init__(
         self,
         keeper: Turnkeeper,
-        identities: Identities,
+        tokens: Tokens,
         set_up: Sequence[Callable[["Orchestrator"], Any]],
         *,
         is_asked_for: bool,
     ) -> None:
-        self._keeper, self._identities, self._set_up, self._is_asked_for = keeper, identities, set_up, is_asked_for
+        self._keeper, self._tokens, self._set_up, self._is_asked_for = keeper, tokens, set_up, is_asked_for
         self.told: list[str] = []
         self.url: str | None = None
 
@@ -83,10 +83,13 @@ class BusBeside:
         self._keeper.telemetry.bus(lambda: asdict(relay.counts))
         return relay
 
-    def _admits(self, token: str) -> bool:
+    async def _admits(self, token: str, address: str) -> bool:
         """Whoever is on a bus hears everything on it, so it is for those of its own tenant alone."""
         try:
-            who = self._identities.principal_of(token)
+            shown = await self._tokens.shown(token, address=address)
+            who = await self._keeper.directory.admitted(shown.principal)
         except TurnkeeperError:
+            return False
+        if not who.is_let_into("bus:write"):
             return False
         return who.tenant == LOCAL.tenant and who.may_write and who.session_id is None

@@ -19,7 +19,10 @@ from turnkeeper.cli.logs import log_to_stderr
 from turnkeeper.cli.say import complain
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.keys import PREFIX
+from turnkeeper.ports.identities import Identities
 from turnkeeper.server.identities import (
+    AllIdentities,
     IdentitiesInvalid,
     StaticIdentities,
     is_readable_by_others,
@@ -27,6 +30,7 @@ from turnkeeper.server.identities import (
     single_identity,
 )
 from turnkeeper.server.listen import bind, is_loopback, listen, url_of
+from turnkeeper.server.tokens import Tokens
 from turnkeeper.settings import Settings, settings_from
 
 # A demo shows how a session expires, and nobody waits a day for that.
@@ -64,7 +68,7 @@ def serve(wanted: Wanted) -> int:
         settings = _settings_of(wanted, agents)
         if settings.debug == "on":
             log_to_stderr(whole=True)
-        made_token = None if settings.token or settings.identities else _new_token()
+        made_token = None if settings.token or settings.identities or by_jwt(settings) else _new_token()
         identities = _identities_of(settings, made_token)
         bound = _bound(settings)
     except CannotStart as reason:
@@ -75,8 +79,9 @@ def serve(wanted: Wanted) -> int:
             keeper.agent(name)(function)
         for set_up in setups:
             set_up(keeper)
-        bus = BusBeside(keeper, identities, bus_setups, is_asked_for=_is_bus_asked_for(wanted))
-        return _run(keeper, identities, bound, made_token, bus, demo=wanted.demo)
+        tokens = Tokens(keeper, identities)
+        bus = BusBeside(keeper, tokens, bus_setups, is_asked_for=_is_bus_asked_for(wanted))
+        return _run(keeper, tokens, bound, made_token, bus, demo=wanted.demo)
     except (BusPortTaken, ValueError) as error:
         return complain(str(error))
     except TurnkeeperError as error:
@@ -87,7 +92,7 @@ def serve(wanted: Wanted) -> int:
 
 def _run(
     keeper: Turnkeeper,
-    identities: StaticIdentities,
+    tokens: Tokens,
     bound: socket.socket,
     made_token: str | None,
     bus: BusBeside,
@@ -116,7 +121,7 @@ def _run(
     with note, asyncio.Runner(loop_factory=_new_loop()) as runner:
         prepare = keeper.packs.push_demos if demo else None
         beside = bus.opened()
-        runner.run(listen(keeper, identities, bound, when_ready=when_ready, prepare=prepare, beside=beside))
+        runner.run(listen(keeper, tokens, bound, when_ready=when_ready, prepare=prepare, beside=beside))
     return 0
 
 
@@ -160,10 +165,12 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
     token = settings.token
     if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
         raise CannotStart("The token must be printable ASCII without spaces.")
+    if token is not None and token.startswith(PREFIX):
+        raise CannotStart(f"The token must not begin with {PREFIX}: that is how API keys begin.")
     return settings
 
 
-def _identities_of(settings: Settings, made_token: str | None) -> StaticIdentities:
+def _identities_of(settings: Settings, made_token: str | None) -> Identities:
     try:
         is_local = is_loopback(settings.host)
     except OSError:
@@ -171,7 +178,7 @@ def _identities_of(settings: Settings, made_token: str | None) -> StaticIdentiti
     if made_token is not None and not is_local:
         raise CannotStart(
             f"Listening on {settings.host} lets other machines in, so say who may come: "
-            "give --token or --identities, or listen on 127.0.0.1."
+            "give --token, --identities or the settings jwks or jwt_secret, or listen on 127.0.0.1."
         )
     found = []
     if settings.identities:
@@ -185,7 +192,16 @@ def _identities_of(settings: Settings, made_token: str | None) -> StaticIdentiti
     token = made_token or settings.token
     if token:
         found.append(single_identity(token))
-    return StaticIdentities(found)
+    static = StaticIdentities(found)
+    if not by_jwt(settings):
+        return static
+    from turnkeeper.server.jwt import jwt_identities
+
+    return AllIdentities(static, jwt_identities(settings))
+
+
+def by_jwt(settings: Settings) -> bool:
+    return settings.jwt_secret is not None or settings.jwks is not None
 
 
 def _bound(settings: Settings) -> socket.socket:

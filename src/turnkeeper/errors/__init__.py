@@ -39,6 +39,7 @@ from turnkeeper.errors.envelopes import (
     UserMismatch,
 )
 from turnkeeper.errors.erasure import ReceiptNotFound
+from turnkeeper.errors.keys import CsrfRefused, IssuerUnavailable, KeyNotFound, TooManyAttempts, TooManyKeys
 from turnkeeper.errors.knowledge import (
     KnowledgeBaseFull,
     KnowledgeBaseNotFound,
@@ -166,6 +167,7 @@ __all__ = [
     "CheckpointConflict",
     "CompileFailed",
     "ContactNotFound",
+    "CsrfRefused",
     "DefinitionNotFound",
     "DeliveryNotFound",
     "DeliveryNotOver",
@@ -186,6 +188,8 @@ __all__ = [
     "IntentUnknown",
     "InvalidTransition",
     "IsolationUnavailable",
+    "IssuerUnavailable",
+    "KeyNotFound",
     "KnowledgeBaseFull",
     "KnowledgeBaseNotFound",
     "LastOwner",
@@ -256,6 +260,8 @@ __all__ = [
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",
+    "TooManyAttempts",
+    "TooManyKeys",
     "TooManyLongRuns",
     "TooManyStreams",
     "TurnNotFound",

@@ -17,7 +17,7 @@ from turnkeeper.errors import (
 from turnkeeper.model.approval import BY_POLICY, Approval, ApprovalStatus, Decision
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command, OnMissing
-from turnkeeper.model.ids import ApprovalId, SessionId, Subject
+from turnkeeper.model.ids import ApprovalId, SessionId, Subject, is_id
 from turnkeeper.model.layer import LayerStatus
 from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.model.session import Session
@@ -25,7 +25,7 @@ from turnkeeper.ports.approvals import ApprovalStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.feed import Wakes
 from turnkeeper.scope.directory import Directory
-from turnkeeper.steps.receive import Inbound, is_id
+from turnkeeper.steps.receive import Inbound
 
 log = logging.getLogger(__name__)
 

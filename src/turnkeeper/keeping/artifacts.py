@@ -7,10 +7,9 @@ from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.blob import ByteRange
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import ArtifactId
+from turnkeeper.model.ids import ArtifactId, is_id
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.ports.artifacts import ArtifactStore
-from turnkeeper.steps.receive import is_id
 from turnkeeper.substrate.artifacts import ANY_CONTENT, ArtifactShelf, plain_sha256
 
 

@@ -20,7 +20,7 @@ from turnkeeper.knowledge.ingesting import units_of_source
 from turnkeeper.knowledge.text_form.write import serialize
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import AgentId, KnowledgeBaseId, SourceId
+from turnkeeper.model.ids import AgentId, KnowledgeBaseId, SourceId, is_id
 from turnkeeper.model.knowledge_base import BaseLimits, KnowledgeBase, NewSource, Source, SourceKind
 from turnkeeper.model.mount import Mount, MountKind, MountRef
 from turnkeeper.model.plain_text import is_plain_text
@@ -35,7 +35,6 @@ from turnkeeper.ports.units import UnitStore
 from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.scope.inheritance import Choice, unpinned
 from turnkeeper.settings import Settings
-from turnkeeper.steps.receive import is_id
 
 UNITS_AT_ONCE = 500
 MOST_NAME_CHARS = 200

@@ -21,7 +21,7 @@ from turnkeeper.errors import (
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.binding import Binding, BindingTerms, Contact, ReplyKind
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import AgentId, BindingId, SessionId, TenantId, UserId
+from turnkeeper.model.ids import AgentId, BindingId, SessionId, TenantId, UserId, is_id
 from turnkeeper.model.pack import PackPin
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.principal import LOCAL, Principal
@@ -30,7 +30,7 @@ from turnkeeper.ports.bindings import BindingStore
 from turnkeeper.ports.channels import Channel, Channels, KnownTerms
 from turnkeeper.ports.clock import Clock
 from turnkeeper.settings import Settings
-from turnkeeper.steps.receive import is_id, json_size
+from turnkeeper.steps.receive import json_size
 
 MOST_SECRETS = 10
 MOST_SECRET_CHARS = 512

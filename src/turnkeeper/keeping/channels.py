@@ -34,7 +34,7 @@ from turnkeeper.model.checkpoint import AskKind
 from turnkeeper.model.control import is_reset_command
 from turnkeeper.model.envelope import OnMissing
 from turnkeeper.model.event import Attachment, Event
-from turnkeeper.model.ids import ArtifactId, BindingId, DeliveryId, RunId, SessionId, UserId
+from turnkeeper.model.ids import ArtifactId, BindingId, DeliveryId, RunId, SessionId, UserId, is_id
 from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.policy import FORGEABLE, Policy
 from turnkeeper.model.principal import LOCAL, Principal, Role
@@ -45,7 +45,7 @@ from turnkeeper.ports.channels import Arrival, Channel, Raw, Said, Terms
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.store import Store
 from turnkeeper.settings import Settings
-from turnkeeper.steps.receive import Inbound, Prepared, is_id, json_size
+from turnkeeper.steps.receive import Inbound, Prepared, json_size
 
 log = logging.getLogger(__name__)
 

@@ -7,12 +7,11 @@ from turnkeeper.errors import DefinitionNotFound, EnvelopeInvalid, NotAllowed
 from turnkeeper.keeping.layers import AuditOf, check_limits, well_typed
 from turnkeeper.model.definition import AgentDefinition, AgentTraits, ModelProfile, ModelTraits
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import AgentId
+from turnkeeper.model.ids import AgentId, is_id
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.definitions import DefinitionStore
 from turnkeeper.scope.directory import Directory
-from turnkeeper.steps.receive import is_id
 
 MOST_DEFINITIONS = 1_000
 

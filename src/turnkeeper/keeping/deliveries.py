@@ -5,13 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from turnkeeper.errors import DeliveryNotFound, NotAllowed
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import DeliveryId
+from turnkeeper.model.ids import DeliveryId, is_id
 from turnkeeper.model.outbound import Delivery, DeliveryStatus
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import Session
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.outbox import OutboxStore
-from turnkeeper.steps.receive import is_id
 
 
 class Deliveries:

@@ -20,7 +20,7 @@ from turnkeeper.keeping.exporting import check_is_known, names_in
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.blob import Blob
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import ReceiptId, SessionId, Subject, TenantId, UserId
+from turnkeeper.model.ids import ReceiptId, SessionId, Subject, TenantId, UserId, is_id
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.receipt import BY_THE_HOUSE, ErasureReason, Receipt
@@ -32,7 +32,6 @@ from turnkeeper.ports.erasure import Doomed, Named, OverSession, Place, Terms
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.threads import Threads
 from turnkeeper.scope.directory import Directory
-from turnkeeper.steps.receive import is_id
 
 log = logging.getLogger(__name__)
 

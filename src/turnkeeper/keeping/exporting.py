@@ -15,7 +15,7 @@ from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.zipping import Zipping
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
-from turnkeeper.model.ids import ArtifactId, Subject, TenantId, UserId
+from turnkeeper.model.ids import ArtifactId, Subject, TenantId, UserId, is_id
 from turnkeeper.model.message import Message
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.session import DEVICE_SESSION, Session
@@ -24,7 +24,6 @@ from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.erasure import EXPORTED, Doomed, Place
 from turnkeeper.ports.store import Store
 from turnkeeper.ports.threads import Threads
-from turnkeeper.steps.receive import is_id
 from turnkeeper.substrate.artifacts import ArtifactShelf
 
 FORMAT = 1
@@ -78,9 +77,11 @@ class Exporting:
 
 
 async def check_is_known(store: Store, tenant: TenantId, user: UserId) -> None:
-    """Raises UserNotFound for somebody who has no role, no session and no file here."""
+    """Raises UserNotFound for somebody who has no role, no key, no session and no file here."""
     kept = Doomed(tenant=tenant, owner=user, places=(), user=user)
     is_known = await store.users.find(tenant, user) is not None or any(await store.erasure.of_user(tenant, user))
+    if not is_known and await store.keys.list(tenant, user=user, before=None, limit=1):
+        return
     if not is_known and not [name async for name in store.erasure.named_in(kept)]:
         raise UserNotFound(user)
 

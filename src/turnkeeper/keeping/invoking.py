@@ -26,7 +26,7 @@ from turnkeeper.intent.serving import check_served
 from turnkeeper.keeping.envelopes import DEFAULTED, FORM, check_envelope, with_defaults
 from turnkeeper.model.envelope import OnMissing
 from turnkeeper.model.event import Attachment, Event
-from turnkeeper.model.ids import TraceId, UserId
+from turnkeeper.model.ids import TraceId, UserId, is_id
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.pack import Pack
 from turnkeeper.model.policy import Policy
@@ -38,7 +38,7 @@ from turnkeeper.ports.channels import Channels, Said
 from turnkeeper.ports.telemetry import REFUSED, Telemetry
 from turnkeeper.settings import Settings
 from turnkeeper.steps.materialize import safety_mode
-from turnkeeper.steps.receive import Inbound, Prepared, is_id, narrowed
+from turnkeeper.steps.receive import Inbound, Prepared, narrowed
 
 VERB = "invoke"
 LIMIT_UNKNOWN = "limit_unknown"

@@ -21,7 +21,7 @@ from turnkeeper.keeping.continuing import checked_idle
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.budget import Resource
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import LayerId, TenantId, UserId
+from turnkeeper.model.ids import LayerId, TenantId, UserId, is_id
 from turnkeeper.model.layer import Layer, LayerStatus, LayerTerms, Quota
 from turnkeeper.model.mount import MountKind, MountRef
 from turnkeeper.model.plain_text import is_plain_text
@@ -34,7 +34,7 @@ from turnkeeper.ports.users import UserStore
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
 from turnkeeper.steps.materialize import TIMEOUT_SECONDS
-from turnkeeper.steps.receive import is_id, json_size
+from turnkeeper.steps.receive import json_size
 
 MOST_NAME_CHARS = 200
 MOST_PROMPT_CHARS = 20_000

@@ -34,8 +34,11 @@ class Limits:
     _purses: dict[tuple[TenantId, str], _Purse] = field(default_factory=dict)
     _streams: dict[TenantId, int] = field(default_factory=dict)
 
-    async def admit(self, tenant: TenantId, name: str = MESSAGES) -> None:
-        """One message of this tenant, out of the bucket of this name. Raises RateLimited, which says until when."""
+    async def admit(self, tenant: TenantId, name: str = MESSAGES, *, rate: Rate | None = None) -> None:
+        """One message of this tenant, out of the bucket of this name. Raises RateLimited, which says until when.
+
+        The rate is that of the tenant, unless the bucket has one of its own.
+        """
         now = self.clock.now()
         purse = self._purses.setdefault((tenant, name), _Purse())
         if purse.until is None or now >= purse.until:
@@ -43,7 +46,7 @@ class Limits:
         if purse.tokens > 0:
             purse.tokens -= 1
             return
-        rate = self.policy.rate_of(tenant)
+        rate = rate or self.policy.rate_of(tenant)
         taken = await self.buckets.take(tenant, rate, wanted=_in_advance(rate), name=name)
         if taken < 1:
             raise RateLimited(retry_after_ms=max(1, int(-taken / rate.per_second * 1000)))

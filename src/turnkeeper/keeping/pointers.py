@@ -7,7 +7,7 @@ from turnkeeper.errors import EnvelopeInvalid, NotAllowed, PointerNotFound
 from turnkeeper.keeping.manifests import checked_manifest
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import PointerId
+from turnkeeper.model.ids import PointerId, is_id
 from turnkeeper.model.plain_text import is_plain_text
 from turnkeeper.model.pointer import (
     DEFAULT_NAMESPACE,
@@ -22,7 +22,7 @@ from turnkeeper.model.pointer import (
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.substrate import PointerStore
-from turnkeeper.steps.receive import is_id, json_size
+from turnkeeper.steps.receive import json_size
 
 MOST_CHARS = 2_000
 MOST_METADATA_BYTES = 16_384

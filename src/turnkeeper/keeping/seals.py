@@ -7,12 +7,11 @@ from turnkeeper.custody.sealing import Bearer, Sealing
 from turnkeeper.errors import CarriedInvalid, NotAllowed, SealKeyNotFound
 from turnkeeper.keeping.layers import AuditOf
 from turnkeeper.model.envelope import Command
-from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.model.ids import SessionId, TenantId, UserId, is_id
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.seal import SealKey
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custody import SealStore
-from turnkeeper.steps.receive import is_id
 
 
 class Seals:

@@ -68,6 +68,10 @@ class Command(StrEnum):
     REMOVE_DEFINITION = "remove_definition"
     ROTATE_SEALS = "rotate_seals"
     RETIRE_SEAL = "retire_seal"
+    CREATE_KEY = "create_key"
+    REVOKE_KEY = "revoke_key"
+    LOG_IN = "log_in"
+    LOG_OUT = "log_out"
     ADOPT = "adopt"
     RELEASE = "release"
 

@@ -1,5 +1,6 @@
 """Names for the things of a conversation, so that mixing up two of them is a type error."""
 
+import re
 from base64 import b32encode
 from datetime import datetime
 from typing import NewType
@@ -48,3 +49,10 @@ def sortable_id(prefix: str, milliseconds: int, randomness: int) -> str:
     # 26 letters hold 130 bits; base32 works on whole groups of 40, so the rest is padding on the right.
     letters = b32encode((value << 30).to_bytes(20)).translate(_CROCKFORD)
     return f"{prefix}_{letters[:26].decode()}"
+
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
+
+
+def is_id(value: object) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None

@@ -17,6 +17,7 @@ from turnkeeper.ports.erasure import ErasureStore, ExportStore, RetentionStore
 from turnkeeper.ports.explanations import ExplanationStore
 from turnkeeper.ports.feed import FeedStore, Wakes
 from turnkeeper.ports.histories import HistoryStore
+from turnkeeper.ports.keys import KeyStore
 from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.layers import LayerStore
 from turnkeeper.ports.nodes import NodeStore
@@ -89,4 +90,5 @@ class Store:
     exports: ExportStore
     devices: DeviceStore
     seals: SealStore
+    keys: KeyStore
     revisions: RevisionStore

@@ -45,6 +45,10 @@ class Directory:
             return principal
         if user.status is UserStatus.SUSPENDED:
             raise UserSuspended
+        if principal.session_id is not None:
+            return principal  # Bound to one session, it may do less than any role.
+        if principal.key_id is not None and principal.role.rank <= user.role.rank:
+            return principal  # A key may be for less than its user, and never for more.
         return replace(principal, role=user.role)
 
     async def tenant(self, tenant: TenantId) -> Layer | None:

@@ -20,7 +20,9 @@ from turnkeeper.server import (
     histories,
     house,
     invoke,
+    keys,
     layers,
+    login,
     packs,
     runs,
     seals,
@@ -33,11 +35,13 @@ from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
 from turnkeeper.server.middleware import ExchangeMiddleware
 from turnkeeper.server.openapi import describe
+from turnkeeper.server.tokens import Tokens
 from turnkeeper.server.version import own_version
 
 
-def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
+def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     """The keeper is given opened, and closed by whoever opened it."""
+    tokens = identities if isinstance(identities, Tokens) else Tokens(keeper, identities)
     app = FastAPI(
         title="turnkeeper",
         version=own_version(),
@@ -46,7 +50,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.keeper, app.state.identities, app.state.closing = keeper, identities, Closing()
+    app.state.keeper, app.state.tokens, app.state.closing = keeper, tokens, Closing()
     api = APIRouter(prefix=API, dependencies=[Depends(bearer)])
     for router in (
         chat.router,
@@ -84,9 +88,12 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         erasure.receipts,
         seals.router,
         converting.router,
+        keys.router,
+        login.router,
     ):
         api.include_router(router)
     app.include_router(api)
+    app.include_router(login.door, prefix=API)
     app.include_router(house.router)
     app.add_middleware(ExchangeMiddleware)
     render_errors(app, keeper)

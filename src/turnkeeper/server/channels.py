@@ -27,7 +27,7 @@ from turnkeeper.server.auth import Caller, authenticate
 from turnkeeper.server.chat import taken_but_leaving
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.guard import GuardedRoute, Keeper, tokens_of
 from turnkeeper.server.limits import read_body
 from turnkeeper.server.openapi import TALKING, problems
 from turnkeeper.server.wire import ChatOut
@@ -121,12 +121,12 @@ async def _came_in(
         if channel in keeper.channels.names():
             known = await keeper.channels.binding(channel, binding)
             if known.terms.auth is BindingAuth.TOKEN:
-                principal = await authenticate(request, request.app.state.identities, keeper.directory)
+                principal = await authenticate(request, tokens_of(request), keeper.directory)
                 check_asked(("channels:write",), principal)
         door = await keeper.channels.door(channel, binding, principal=principal)
     except (ChannelUnsupported, BindingNotFound):
         # Who has no token is not told which doors there are.
-        await authenticate(request, request.app.state.identities, keeper.directory)
+        await authenticate(request, tokens_of(request), keeper.directory)
         raise
     is_signed = door.terms.auth is BindingAuth.SIGNATURE
     await keeper.limits.admit(door.tenant, f"binding:{door.id}" if is_signed else MESSAGES)

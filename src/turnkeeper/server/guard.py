@@ -9,12 +9,12 @@ from fastapi.routing import APIRoute
 from turnkeeper.errors import BodyTooLarge, EnvelopeTooLarge, RateLimited, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import Principal
-from turnkeeper.ports.identities import Identities
 from turnkeeper.server.asking import asked_by, check_asked
 from turnkeeper.server.auth import authenticate
 from turnkeeper.server.bound import check_bound
 from turnkeeper.server.limits import read_body, require_json
 from turnkeeper.server.strict_json import read_json
+from turnkeeper.server.tokens import Tokens
 
 
 class GuardedRoute(APIRoute):
@@ -29,8 +29,7 @@ class GuardedRoute(APIRoute):
 
         async def guarded(request: Request) -> Response:
             try:
-                identities: Identities = request.app.state.identities
-                principal = await authenticate(request, identities, keeper_of(request).directory)
+                principal = await authenticate(request, tokens_of(request), keeper_of(request).directory)
                 check_asked(wanted, principal)
                 await check_bound(self.name, request, principal, keeper_of(request))
                 over = await _counted(request, principal) if self.takes_messages else None
@@ -38,6 +37,23 @@ class GuardedRoute(APIRoute):
                     request = await _with_body(request, is_required=field.field_info.is_required())
                 if over is not None:
                     raise over
+            except TurnkeeperError as error:
+                error.stage = "receive"
+                raise
+            return await handle(request)
+
+        return guarded
+
+
+class OpenRoute(APIRoute):
+    """For who cannot show yet who they are; how much is sent, and that it is JSON, counts here, too."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                request = await _with_body(request, is_required=True)
             except TurnkeeperError as error:
                 error.stage = "receive"
                 raise
@@ -99,6 +115,11 @@ async def _with_body(request: Request, *, is_required: bool) -> Request:
             require_json(request)
         read.value = read_json(read.raw, most_depth=settings.body_depth)
     return read
+
+
+def tokens_of(request: Request) -> Tokens:
+    tokens: Tokens = request.app.state.tokens
+    return tokens
 
 
 def keeper_of(request: Request) -> Turnkeeper:

@@ -8,14 +8,17 @@ import hmac
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from turnkeeper.errors import NotAuthenticated, TokenExpired
+from turnkeeper.keeping.keys import PREFIX
 from turnkeeper.model.ids import SessionId, TenantId, UserId
 from turnkeeper.model.principal import Principal, Role
+from turnkeeper.ports.identities import Identities, Shown
 
 FIELDS = ("token", "token_sha256", "tenant", "user", "role", "grants", "expires_at", "is_operator", "session")
 SHORTEST_TOKEN = 8
@@ -39,7 +42,7 @@ class StaticIdentities:
         self._identities = tuple(identities)
         self._now = now
 
-    def principal_of(self, token: str) -> Principal:
+    async def shown(self, token: str) -> Shown:
         wanted, found = hash_of(token), None
         # Every entry is compared, so that the time it takes does not tell how near a guess was.
         for identity in self._identities:
@@ -49,7 +52,26 @@ class StaticIdentities:
             raise NotAuthenticated
         if found.expires_at is not None and self._now() >= found.expires_at:
             raise TokenExpired
-        return found.principal
+        return Shown(principal=found.principal, mark=found.token_hash.hex(), until=found.expires_at)
+
+    def stands_for(self, mark: str) -> bool:
+        return any(identity.token_hash.hex() == mark for identity in self._identities)
+
+
+class AllIdentities:
+    """Several identities as one: the first that knows a token is believed."""
+
+    def __init__(self, *identities: Identities) -> None:
+        self._identities = identities
+
+    async def shown(self, token: str) -> Shown:
+        for each in self._identities:
+            with suppress(NotAuthenticated):
+                return await each.shown(token)
+        raise NotAuthenticated
+
+    def stands_for(self, mark: str) -> bool:
+        return any(each.stands_for(mark) for each in self._identities)
 
 
 def hash_of(token: str) -> bytes:
@@ -147,6 +169,9 @@ def _token_hash(entry: Mapping[str, Any], faults: list[str]) -> bytes | None:
     if (token is None) == (digest is None):
         faults.append("token: give either token or token_sha256")
     elif token is not None:
+        if isinstance(token, str) and token.startswith(PREFIX):
+            faults.append(f"token: must not begin with {PREFIX}, as API keys do")
+            return None
         if isinstance(token, str) and len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable():
             return hash_of(token)
         faults.append(f"token: must be at least {SHORTEST_TOKEN} printable ASCII characters")

@@ -23,6 +23,7 @@ from turnkeeper.server.app import create_app
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import PROBLEM, problem_of
 from turnkeeper.server.exchange import Exchange
+from turnkeeper.server.tokens import Tokens
 
 STUCK_READERS_SECONDS = 2.0
 ADDRESS_BACKLOG = 2048
@@ -54,7 +55,7 @@ def url_of(bound: socket.socket) -> str:
 
 async def listen(
     keeper: Turnkeeper,
-    identities: Identities,
+    identities: Identities | Tokens,
     bound: socket.socket,
     *,
     when_ready: Callable[[], None],
@@ -80,6 +81,9 @@ async def listen(
             log_config=None,
             access_log=False,
             server_header=False,
+            # Who says that they come from elsewhere is believed only where an operator has named them.
+            proxy_headers=keeper.settings.trusted_proxies is not None,
+            forwarded_allow_ips=keeper.settings.trusted_proxies,
             timeout_graceful_shutdown=math.ceil(grace + 2 * STUCK_READERS_SECONDS),
         )
         server = _Server(config, keeper, app.state.closing, when_ready, when_leaving)

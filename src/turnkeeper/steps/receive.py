@@ -15,7 +15,7 @@ from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing, Prior
 from turnkeeper.model.event import Event
-from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId
+from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId, is_id
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.outbound import ReplyTo
 from turnkeeper.model.plain_text import is_plain_text
@@ -26,7 +26,6 @@ from turnkeeper.model.trace_context import TraceContext
 from turnkeeper.settings import Settings
 from turnkeeper.steps.normalize import normalize
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}")
 _PACK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(@(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){2})?")
 MOST_ID_CHARS = 128
 _TRACE = re.compile(r"[0-9a-f]{32}")
@@ -213,10 +212,6 @@ def narrowed(held: tuple[str, ...] | None, most: frozenset[str] | None) -> tuple
     if most is None:
         return held
     return tuple(sorted(most if held is None else most.intersection(held)))
-
-
-def is_id(value: object) -> bool:
-    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def _check_message(message: object, most_chars: int, faults: _Faults) -> None:

@@ -25,7 +25,7 @@ JOURNAL = "conversation {session_id}"
 OF_RUNS = ("checkpoints", "effects", "approvals", "outbox", "explanations", "requests", "chunks", "feed", "runs")
 """What belongs to the runs of a session; the runs themselves last, since the others are found by them."""
 
-OF_SESSION = ("messages", "turns", "epochs", "units", "outputs", "layouts", "current_sessions")
+OF_SESSION = ("messages", "turns", "epochs", "units", "outputs", "layouts", "current_sessions", "api_keys")
 RENAMED = (
     "runs",
     "approvals",
@@ -37,6 +37,7 @@ RENAMED = (
     "agent_definitions",
     "model_profiles",
     "pointers",
+    "api_keys",
 )
 _TEXT_KEYS = {"runs", "explanations", "effects", "approvals", "deliveries"}
 

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from turnkeeper.model.double_text import DoubleText
+from turnkeeper.model.ids import is_id
 from turnkeeper.model.safety import SafetyMode
 from turnkeeper.ports.agent import Agent, AgentPolicy, AgentTurn
 from turnkeeper.ports.channels import Channel
 from turnkeeper.ports.critic import Critic
 from turnkeeper.ports.tools import Tool
-from turnkeeper.steps.receive import is_id
 from turnkeeper.verbs.inside import Inside
 
 F = TypeVar("F", bound=Callable[[AgentTurn], Any])

@@ -9,14 +9,13 @@ from turnkeeper.ledger.checkpoints import checkpoint_document, effects_told
 from turnkeeper.model.effect import Effect
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
-from turnkeeper.model.ids import RunId
+from turnkeeper.model.ids import RunId, is_id
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.run import Run
 from turnkeeper.model.tool import Denial, Resource, ToolSpec
 from turnkeeper.scope.calling import offered
 from turnkeeper.scope.check import Gated, Refused
 from turnkeeper.steps.intake import audit_of
-from turnkeeper.steps.receive import is_id
 from turnkeeper.verbs.sessions import Sessions
 
 

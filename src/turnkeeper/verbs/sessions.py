@@ -10,7 +10,7 @@ from turnkeeper.keeping.converting import Released
 from turnkeeper.keeping.resuming import ResumeView, SessionEvent
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
-from turnkeeper.model.ids import SessionId, Subject
+from turnkeeper.model.ids import SessionId, Subject, is_id
 from turnkeeper.model.message import Message
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.receipt import Receipt
@@ -18,7 +18,6 @@ from turnkeeper.model.session import Session, SessionStatus, SettingsChange
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.steps.intake import audit_of
 from turnkeeper.steps.open_session import lifetime_of
-from turnkeeper.steps.receive import is_id
 from turnkeeper.verbs.inside import Inside
 
 

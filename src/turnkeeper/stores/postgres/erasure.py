@@ -197,6 +197,7 @@ class _Erasing:
         await self._delete("users", "erase_users", params)
         await self._delete("carried_revisions", "erase_carried_revisions", params)
         await self._delete("device_sessions", "erase_device_sessions", params)
+        await self._delete("api_keys", "erase_api_keys_of_user", params)
         for table in rows.RENAMED:
             await self._change(table, f"rename_in_{table}", params)
         self._stays = {row["place"]: row["found"] for row in await self._tx.run(sql.stays_of_user, params)}

@@ -20,6 +20,7 @@ from turnkeeper.stores.postgres.explanations import PostgresExplanations
 from turnkeeper.stores.postgres.exports import PostgresExports
 from turnkeeper.stores.postgres.feed import PostgresFeed
 from turnkeeper.stores.postgres.histories import PostgresHistories
+from turnkeeper.stores.postgres.keys import PostgresKeys
 from turnkeeper.stores.postgres.layers import PostgresLayers, PostgresUsers
 from turnkeeper.stores.postgres.manifests import PostgresManifests
 from turnkeeper.stores.postgres.nodes import PostgresNodes
@@ -74,5 +75,6 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         exports=PostgresExports(database),
         devices=PostgresDevices(database),
         seals=PostgresSeals(database, audit),
+        keys=PostgresKeys(database, audit),
         revisions=PostgresRevisions(database),
     )

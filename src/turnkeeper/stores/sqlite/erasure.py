@@ -193,6 +193,7 @@ class _Erasing:
         self._delete("users", "erase_users", params)
         self._delete("carried_revisions", "erase_carried_revisions", params)
         self._delete("device_sessions", "erase_device_sessions", params)
+        self._delete("api_keys", "erase_api_keys_of_user", params)
         for table in rows.RENAMED:
             self._change(table, f"rename_in_{table}", params)
         self._stays = {row["place"]: row["found"] for row in self._tx.execute(sql.stays_of_user, params).fetchall()}

@@ -1676,3 +1676,44 @@ DELETE FROM carried_revisions WHERE tenant = :tenant AND user_id = :user;
 
 -- name: erase_device_sessions
 DELETE FROM device_sessions WHERE tenant = :tenant AND user_id = :user;
+
+-- name: count_live_keys
+SELECT COUNT(*) AS found FROM api_keys INDEXED BY api_keys_by_user
+ WHERE tenant = :tenant AND user_id = :user AND kind = :kind
+   AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :created_at);
+
+-- name: add_key
+INSERT INTO api_keys (tenant, id, kind, name, user_id, role, digest, grants, limited_to, session_id, is_operator, per_second,
+                      burst, parent, created_by, created_at, expires_at)
+VALUES (:tenant, :id, :kind, :name, :user, :role, :digest, :grants, :limited_to, :session_id, :is_operator, :per_second,
+        :burst, :parent, :created_by, :created_at, :expires_at);
+
+-- name: drop_old_logins
+DELETE FROM api_keys INDEXED BY api_keys_by_user
+ WHERE tenant = :tenant AND user_id = :user AND kind = 'login' AND expires_at <= :created_at;
+
+-- name: find_key
+SELECT * FROM api_keys WHERE tenant = :tenant AND id = :id;
+
+-- name: list_keys
+SELECT * FROM api_keys WHERE tenant = :tenant AND id < :before AND kind = 'key' ORDER BY id DESC LIMIT :limit;
+
+-- name: list_keys_of_user
+SELECT * FROM api_keys INDEXED BY api_keys_by_user
+ WHERE tenant = :tenant AND user_id = :user AND kind = 'key' AND id < :before
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_at = COALESCE(revoked_at, :now) WHERE tenant = :tenant AND id = :id RETURNING *;
+
+-- name: use_key
+UPDATE api_keys SET used_at = :now WHERE tenant = :tenant AND id = :id;
+
+-- name: erase_api_keys
+DELETE FROM api_keys WHERE tenant = :tenant AND session_id = :session_id;
+
+-- name: erase_api_keys_of_user
+DELETE FROM api_keys WHERE tenant = :tenant AND user_id = :user;
+
+-- name: rename_in_api_keys
+UPDATE api_keys SET created_by = :pseudonym WHERE tenant = :tenant AND created_by = :user;

@@ -691,6 +691,33 @@ CREATE TABLE carried_revisions (
     PRIMARY KEY (tenant, user_id, session_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Of a token that was given out only its digest is kept. A login is what a browser holds in its cookie.
+CREATE TABLE api_keys (
+    tenant      TEXT    NOT NULL,
+    id          TEXT    NOT NULL,
+    kind        TEXT    NOT NULL CHECK (kind IN ('key', 'login')),
+    name        TEXT    NOT NULL,
+    user_id     TEXT    NOT NULL,
+    role        TEXT    NOT NULL,
+    digest      BLOB    NOT NULL,
+    grants      TEXT    NOT NULL,
+    limited_to  TEXT,
+    session_id  TEXT,
+    is_operator INTEGER NOT NULL,
+    per_second  REAL,
+    burst       INTEGER,
+    parent      TEXT,
+    created_by  TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    expires_at  INTEGER,
+    revoked_at  INTEGER,
+    used_at     INTEGER,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX api_keys_by_user ON api_keys (tenant, user_id, kind, id);
+CREATE INDEX api_keys_by_session ON api_keys (tenant, session_id) WHERE session_id IS NOT NULL;
+
 CREATE TRIGGER messages_keep BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'messages is append-only'); END;
 CREATE TRIGGER turns_keep BEFORE UPDATE ON turns BEGIN SELECT RAISE(ABORT, 'turns is append-only'); END;
 CREATE TRIGGER epochs_keep BEFORE UPDATE ON epochs BEGIN SELECT RAISE(ABORT, 'epochs is append-only'); END;

@@ -22,6 +22,7 @@ from turnkeeper.stores.sqlite.explanations import SqliteExplanations
 from turnkeeper.stores.sqlite.exports import SqliteExports
 from turnkeeper.stores.sqlite.feed import SqliteFeed, SqliteWakes
 from turnkeeper.stores.sqlite.histories import SqliteHistories
+from turnkeeper.stores.sqlite.keys import SqliteKeys
 from turnkeeper.stores.sqlite.layers import SqliteLayers, SqliteUsers
 from turnkeeper.stores.sqlite.manifests import SqliteManifests
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
@@ -77,5 +78,6 @@ def sqlite_store(
         exports=SqliteExports(database),
         devices=SqliteDevices(database),
         seals=SqliteSeals(database, audit),
+        keys=SqliteKeys(database, audit),
         revisions=SqliteRevisions(database),
     )

@@ -1,0 +1,69 @@
+"""Everyone whom a token can let in: by an API key, or as the operator's own identities say."""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+
+from turnkeeper.errors import NotAuthenticated, TokenExpired
+from turnkeeper.keeper import Turnkeeper
+from turnkeeper.keeping.keys import PREFIX
+from turnkeeper.model.api_key import ApiKey, KeyKind
+from turnkeeper.ports.identities import Identities, Shown
+from turnkeeper.server.attempts import Attempts
+
+
+class Tokens:
+    """What a face asks who somebody is. It knows the tokens of browsers, too, which come as a cookie."""
+
+    def __init__(
+        self, keeper: Turnkeeper, identities: Identities, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._keys, self._identities = keeper.keys, identities
+        self._attempts = Attempts(keeper.settings.failed_tokens, now=now)
+
+    async def shown(self, token: str, *, address: str) -> Shown:
+        """Raises NotAuthenticated, TokenExpired, TooManyAttempts or RateLimited."""
+        return await self._tried(token, address, self._found)
+
+    async def logged_in(self, token: str, *, address: str) -> Shown:
+        """The same for the token of a cookie. Raises NotAuthenticated for any but that of a login."""
+        return await self._tried(token, address, self._login)
+
+    async def _tried(self, token: str, address: str, find: Callable[[str], Awaitable[Shown]]) -> Shown:
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        self._attempts.check(address, digest)
+        try:
+            shown = await find(token)
+        except TokenExpired:
+            raise
+        except NotAuthenticated:
+            self._attempts.failed(address)
+            raise
+        self._attempts.succeeded(digest)
+        return shown
+
+    async def _login(self, token: str) -> Shown:
+        login = await self._keys.found(token)
+        if login.kind is not KeyKind.LOGIN or not self._has_parent(login):
+            raise NotAuthenticated
+        await self._keys.admit(login)
+        return Shown(principal=login.principal, mark=login.id, until=login.expires_at)
+
+    async def _found(self, token: str) -> Shown:
+        if not token.startswith(PREFIX):
+            return await self._identities.shown(token)
+        key = await self._keys.found(token)
+        if key.kind is not KeyKind.KEY:
+            raise NotAuthenticated
+        await self._keys.admit(key)
+        return Shown(principal=key.principal, mark=key.id, until=key.expires_at)
+
+    def _has_parent(self, login: ApiKey) -> bool:
+        """Of a login that was made with a key, the keys themselves know."""
+        return login.parent is None or login.parent.startswith("key_") or self._identities.stands_for(login.parent)
+
+
+def csrf_of(token: str) -> str:
+    """What a page must say along with its cookie: it proves that it may read what we tell it."""
+    return hmac.new(token.encode("utf-8", "surrogateescape"), b"turnkeeper csrf", hashlib.sha256).hexdigest()
