@@ -296,7 +296,7 @@ async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
     responses=problems(SessionNotFound),
 )
 @asks("sessions:read")
-async def read_events(
+async def read_session_events(
     session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[SessionEventOut]:
     """What happened to the session itself, oldest first: who began, paused, resumed, changed, rebased and closed it."""
@@ -313,7 +313,7 @@ async def read_events(
     responses=problems(SessionNotFound),
 )
 @asks("sessions:read")
-async def resume_view(
+async def read_resume_view(
     session_id: str,
     response: Response,
     keeper: Keeper,
