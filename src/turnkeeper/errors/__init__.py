@@ -51,6 +51,7 @@ from turnkeeper.errors.knowledge import (
 )
 from turnkeeper.errors.links import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
+from turnkeeper.errors.remote import AnswerUnreadable, NotRemote, ServerUnreachable, StreamLost
 from turnkeeper.errors.requests import (
     BodyTooLarge,
     DuplicateRequest,
@@ -144,6 +145,7 @@ __all__ = [
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",
+    "AnswerUnreadable",
     "ApprovalDecided",
     "ApprovalNotFound",
     "ApprovalOpen",
@@ -210,6 +212,7 @@ __all__ = [
     "NormalizationFailed",
     "NotAllowed",
     "NotAuthenticated",
+    "NotRemote",
     "OverBudget",
     "PackImmutable",
     "PackIntegrityError",
@@ -241,6 +244,7 @@ __all__ = [
     "ScopeDenied",
     "SealKeyNotFound",
     "SenderUnknown",
+    "ServerUnreachable",
     "SessionBusy",
     "SessionClosed",
     "SessionEnded",
@@ -253,6 +257,7 @@ __all__ = [
     "SourceTooLarge",
     "StateTooLarge",
     "StoreUnavailable",
+    "StreamLost",
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",

@@ -186,7 +186,7 @@ async def list_units_of_base(
 ) -> Page[BaseUnitOut]:
     """What a base knows now, each unit with the source it comes from."""
     found = await keeper.bases.units(base_id, principal=caller, after=cursor or 0, limit=limit + 1)
-    return page_of([BaseUnitOut.of(unit) for _, unit in found], limit, [str(no) for no, _ in found])
+    return page_of([BaseUnitOut.of(unit, no) for no, unit in found], limit, [str(no) for no, _ in found])
 
 
 MOUNTING = problems(

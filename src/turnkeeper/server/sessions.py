@@ -411,13 +411,16 @@ async def follow_session(
         # Before the response begins: who sees its headers misses nothing that happens afterwards.
         begin = await keeper.newest_feed_no(session_id, principal=caller) if after is None else after
         session = await keeper.session(session_id, principal=caller)
-        return Stream(
+        response = Stream(
             keeper=keeper,
             principal=caller,
             session_id=session.id,
             frames=keeper.follow_session(session.id, principal=caller, after=begin),
             closing=closing,
         ).response(place.pop_all())
+        # Who loses the connection before the first event knows from where to resume.
+        response.headers["Last-Event-ID"] = str(begin)
+        return response
 
 
 async def told(response: Response, keeper: Turnkeeper, session: Session, counts: CountsOut | None = None) -> SessionOut:
