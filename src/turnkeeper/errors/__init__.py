@@ -51,7 +51,6 @@ from turnkeeper.errors.knowledge import (
 )
 from turnkeeper.errors.links import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
-from turnkeeper.errors.remote import AnswerUnreadable, NotRemote, ServerUnreachable, StreamLost
 from turnkeeper.errors.requests import (
     BodyTooLarge,
     DuplicateRequest,
@@ -124,7 +123,15 @@ from turnkeeper.errors.sessions import (
     TurnNotFound,
     VersionMoved,
 )
-from turnkeeper.errors.stores import SchemaDamaged, SchemaTooNew, ShuttingDown, StoreUnavailable
+from turnkeeper.errors.stores import (
+    DatabaseHalfFilled,
+    DatabaseMoving,
+    MoveRefused,
+    SchemaDamaged,
+    SchemaTooNew,
+    ShuttingDown,
+    StoreUnavailable,
+)
 from turnkeeper.errors.substrate import (
     ArtifactsMissing,
     ManifestInvalid,
@@ -145,7 +152,6 @@ __all__ = [
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",
-    "AnswerUnreadable",
     "ApprovalDecided",
     "ApprovalNotFound",
     "ApprovalOpen",
@@ -168,6 +174,8 @@ __all__ = [
     "CheckpointConflict",
     "CompileFailed",
     "ContactNotFound",
+    "DatabaseHalfFilled",
+    "DatabaseMoving",
     "DefinitionNotFound",
     "DeliveryNotFound",
     "DeliveryNotOver",
@@ -209,10 +217,10 @@ __all__ = [
     "ModelNotAllowed",
     "MountExcluded",
     "MountNotFound",
+    "MoveRefused",
     "NormalizationFailed",
     "NotAllowed",
     "NotAuthenticated",
-    "NotRemote",
     "OverBudget",
     "PackImmutable",
     "PackIntegrityError",
@@ -244,7 +252,6 @@ __all__ = [
     "ScopeDenied",
     "SealKeyNotFound",
     "SenderUnknown",
-    "ServerUnreachable",
     "SessionBusy",
     "SessionClosed",
     "SessionEnded",
@@ -257,7 +264,6 @@ __all__ = [
     "SourceTooLarge",
     "StateTooLarge",
     "StoreUnavailable",
-    "StreamLost",
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",
