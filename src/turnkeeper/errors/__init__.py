@@ -51,6 +51,7 @@ from turnkeeper.errors.knowledge import (
 )
 from turnkeeper.errors.links import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
+from turnkeeper.errors.remote import AnswerUnreadable, NotRemote, ServerUnreachable, StreamLost
 from turnkeeper.errors.requests import (
     BodyTooLarge,
     DuplicateRequest,
@@ -152,6 +153,7 @@ __all__ = [
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",
+    "AnswerUnreadable",
     "ApprovalDecided",
     "ApprovalNotFound",
     "ApprovalOpen",
@@ -221,6 +223,7 @@ __all__ = [
     "NormalizationFailed",
     "NotAllowed",
     "NotAuthenticated",
+    "NotRemote",
     "OverBudget",
     "PackImmutable",
     "PackIntegrityError",
@@ -252,6 +255,7 @@ __all__ = [
     "ScopeDenied",
     "SealKeyNotFound",
     "SenderUnknown",
+    "ServerUnreachable",
     "SessionBusy",
     "SessionClosed",
     "SessionEnded",
@@ -264,6 +268,7 @@ __all__ = [
     "SourceTooLarge",
     "StateTooLarge",
     "StoreUnavailable",
+    "StreamLost",
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",

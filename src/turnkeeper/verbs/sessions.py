@@ -8,6 +8,7 @@ from typing import Any
 from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
 from turnkeeper.keeping.converting import Released
 from turnkeeper.keeping.resuming import ResumeView, SessionEvent
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import SessionId, Subject
@@ -78,6 +79,10 @@ class Sessions(Inside):
     ) -> Sequence[Message]:
         session = await self.session(session_id, principal=principal)
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
+
+    async def dialogue(self, session_id: str, *, principal: Principal = LOCAL) -> Dialogue:
+        """What a session holds about its intent: the answers so far, what is missing, and what is asked."""
+        return (await self.session(session_id, principal=principal)).dialogue
 
     async def state_at(self, session_id: str, turn: int, *, principal: Principal = LOCAL) -> StateAt:
         """A session as it stood after one of its turns, less what was forgotten since. Raises TurnNotFound."""
