@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -54,7 +55,8 @@ from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.ports.threads import Threads
 from turnkeeper.scope.storage import StorageQuota
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.settings import Settings
+from turnkeeper.settling import settings_from
 from turnkeeper.steps.intake import TakenIn
 from turnkeeper.steps.open_session import lifetime_of
 from turnkeeper.steps.receive import Inbound
@@ -350,6 +352,7 @@ class Turnkeeper(Registering, Beginning, Talking, House):
         database: str | os.PathLike[str] | None = None,
         *,
         settings: Settings | None = None,
+        config: str | os.PathLike[str] | None = None,
         clock: Clock | None = None,
         probe: WriteProbe | None = None,
         policy: Policy | None = None,
@@ -361,11 +364,13 @@ class Turnkeeper(Registering, Beginning, Talking, House):
         `policy` is what an operator allows, instead of the file in the setting of this name; `compiler` makes what
         agents work from.
 
-        Other settings by name: `Turnkeeper.open("conversations.db", run_seconds=10)`.
+        Other settings by name: `Turnkeeper.open("conversations.db", run_seconds=10)`; what is not given comes from
+        `TURNKEEPER_*`, then from the TOML file `config`, if one is named.
         """
         path = None if database is None else os.fspath(database)
         if settings is None:
-            settings = settings_from(os.environ, database=path, **given)
+            file = None if config is None else Path(config)
+            settings = settings_from(os.environ, file=file, database=path, **given)
         elif path is not None or given:
             settings = replace(settings, **given, database=path or settings.database)
         return cls(settings, clock=clock, probe=probe, policy=policy, compiler=compiler)

@@ -1,25 +1,26 @@
 """Every number an operator may want to change, in one place."""
 
 import dataclasses
-import difflib
-import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from turnkeeper.model.explanation import Detail
 
-PREFIX = "TURNKEEPER_"
+Fault = tuple[tuple[str, ...], str]
+"""The settings that do not fit, and what is wrong with them."""
 
-# Variables of ours that are no settings: of the command line and of the tests.
-OTHERS = {"agent", "demo", "session", "soak", "tenant", "url"}
 
-log = logging.getLogger(__name__)
+class SettingsInvalid(ValueError):
+    """Tells everything that is wrong, one fault a line."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(said for _, said in faults))
+        self.faults = faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Read once from `TURNKEEPER_*` and passed down. Spans are in seconds, sizes in bytes unless they say otherwise."""
+    """Read once, see `settling`, and passed down. Spans are in seconds, sizes in bytes unless they say otherwise."""
 
     database: str = field(default="turnkeeper.db", repr=False)
     synchronous: str = "FULL"
@@ -145,83 +146,76 @@ class Settings:
     model_retries: int = 2
 
     def __post_init__(self) -> None:
+        if faults := tuple(self._faults()):
+            raise SettingsInvalid(faults)
+
+    def _faults(self) -> Iterator[Fault]:
+        """Everything that does not fit, not only the first."""
         if self.synchronous not in ("FULL", "NORMAL", "EXTRA"):
-            raise ValueError(f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}")
+            yield ("synchronous",), f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}"
         if not 0 < self.renew_seconds < self.lease_seconds:
-            raise ValueError("renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time")
+            yield (
+                ("renew_seconds", "lease_seconds"),
+                "renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time",
+            )
         if self.envelopes not in ("strict", "lenient"):
-            raise ValueError(f"envelopes are strict or lenient, not {self.envelopes!r}")
+            yield ("envelopes",), f"envelopes are strict or lenient, not {self.envelopes!r}"
         if self.device_memory not in ("process", "kept"):
-            raise ValueError(f"device_memory is process or kept, not {self.device_memory!r}")
+            yield ("device_memory",), f"device_memory is process or kept, not {self.device_memory!r}"
         if self.telemetry not in ("counts", "otel"):
-            raise ValueError(f"telemetry is counts or otel, not {self.telemetry!r}")
+            yield ("telemetry",), f"telemetry is counts or otel, not {self.telemetry!r}"
         if self.rate_per_second <= 0 or self.rate_burst < 1:
-            raise ValueError("rate_per_second is more than nothing, and rate_burst at least 1")
+            yield ("rate_per_second", "rate_burst"), "rate_per_second is more than nothing, and rate_burst at least 1"
         if self.explanation_detail not in tuple(Detail):
-            raise ValueError(f"explanation_detail is full or summary, not {self.explanation_detail!r}")
+            yield ("explanation_detail",), f"explanation_detail is full or summary, not {self.explanation_detail!r}"
         if self.idle_seconds < 1 or self.session_units < 1:
-            raise ValueError("idle_seconds and session_units are at least 1")
+            yield ("idle_seconds", "session_units"), "idle_seconds and session_units are at least 1"
         if self.jwt_secret is not None and self.jwks is not None:
-            raise ValueError("jwt_secret and jwks exclude each other: who signs tokens is one issuer")
+            yield ("jwt_secret", "jwks"), "jwt_secret and jwks exclude each other: who signs tokens is one issuer"
         if (self.jwt_secret is not None or self.jwks is not None) and not self.jwt_audience:
-            raise ValueError("jwt_audience says for whom tokens are made; without it those for others would do here")
+            yield (
+                ("jwt_audience",),
+                "jwt_audience says for whom tokens are made; without it those for others would do here",
+            )
         if self.jwt_secret is not None and len(self.jwt_secret.encode()) < 32:
-            raise ValueError("jwt_secret has at least 32 bytes; shorter ones can be guessed")
+            yield ("jwt_secret",), "jwt_secret has at least 32 bytes; shorter ones can be guessed"
         if self.failed_tokens < 1 or self.keys < 1 or self.login_seconds < 60:
-            raise ValueError("failed_tokens and keys are at least 1, and login_seconds at least 60")
+            yield (
+                ("failed_tokens", "keys", "login_seconds"),
+                "failed_tokens and keys are at least 1, and login_seconds at least 60",
+            )
         if not 0 <= self.port <= 65_535:
-            raise ValueError(f"port is a number from 0 to 65535, not {self.port}")
+            yield ("port",), f"port is a number from 0 to 65535, not {self.port}"
         if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
-            raise ValueError(f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}")
+            yield ("bus_port",), f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}"
         for name in ("debug", "bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):
             if getattr(self, name) not in ("on", "off"):
-                raise ValueError(f"{name} is on or off, not {getattr(self, name)!r}")
+                yield (name,), f"{name} is on or off, not {getattr(self, name)!r}"
         if not self.bus_languages.strip(", "):
-            raise ValueError("bus_languages names at least one language, the first of which is assumed")
+            yield ("bus_languages",), "bus_languages names at least one language, the first of which is assumed"
         if self.bus_match_seconds <= 0 or self.bus_owner_seconds <= 0 or self.bus_rounds < 1:
-            raise ValueError("bus_match_seconds and bus_owner_seconds are more than nothing, and bus_rounds at least 1")
+            yield (
+                ("bus_match_seconds", "bus_owner_seconds", "bus_rounds"),
+                "bus_match_seconds and bus_owner_seconds are more than nothing, and bus_rounds at least 1",
+            )
         if bool(self.model_url) != bool(self.model_name):
-            raise ValueError("model_url and model_name come together: where the model is, and which one to ask for")
+            yield (
+                ("model_url", "model_name"),
+                "model_url and model_name come together: where the model is, and which one to ask for",
+            )
         if self.model_key is not None and not (self.model_key.isascii() and self.model_key.isprintable()):
-            raise ValueError("model_key holds a character that is not printable ASCII, which no header can carry")
+            yield ("model_key",), "model_key holds a character that is not printable ASCII, which no header can carry"
         if bool(self.smtp_url) != bool(self.mail_from):
-            raise ValueError("smtp_url and mail_from come together: where mail is handed in, and whom it is from")
+            yield (
+                ("smtp_url", "mail_from"),
+                "smtp_url and mail_from come together: where mail is handed in, and whom it is from",
+            )
         if self.outbox_attempts < 1 or self.outbox_send_seconds <= 0:
-            raise ValueError("outbox_attempts is at least 1, and outbox_send_seconds more than nothing")
+            yield (
+                ("outbox_attempts", "outbox_send_seconds"),
+                "outbox_attempts is at least 1, and outbox_send_seconds more than nothing",
+            )
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:
-                raise ValueError(f"{each.name} is not negative")
-
-
-def settings_from(environment: Mapping[str, str], **given: Any) -> Settings:
-    """What was given, else `TURNKEEPER_*`, else the default. A value of the wrong type is a ValueError."""
-    names = {each.name for each in dataclasses.fields(Settings)}
-    if unknown := sorted(given.keys() - names):
-        raise ValueError(f"there is no setting {unknown[0]!r}{_did_you_mean(unknown[0], names)}")
-    for variable in environment:
-        if variable.startswith(PREFIX) and variable.removeprefix(PREFIX).lower() not in names | OTHERS:
-            hint = _did_you_mean(variable.removeprefix(PREFIX).lower(), names)
-            log.warning("%s is set, but there is no such setting%s", variable, hint)
-    values: dict[str, Any] = {}
-    for each in dataclasses.fields(Settings):
-        name = PREFIX + each.name.upper()
-        if given.get(each.name) is not None:
-            values[each.name] = given[each.name]
-        elif name in environment:
-            values[each.name] = _parsed(name, environment[name], each.type)
-    return Settings(**values)
-
-
-def _did_you_mean(name: str, names: set[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _parsed(name: str, text: str, wanted: Any) -> Any:
-    if wanted not in (int, float):
-        return text
-    try:
-        return wanted(text)
-    except ValueError:
-        raise ValueError(f"{name} is a number, not {text!r}") from None
+                yield (each.name,), f"{each.name} is not negative"

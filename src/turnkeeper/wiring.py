@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +37,7 @@ from turnkeeper.ports.compiler import Compiler
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.sender import Sender
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.ports.tables import Tables
 from turnkeeper.ports.tokenizer import EstimatingTokenizer
 from turnkeeper.scope.directory import Directory
 from turnkeeper.scope.effective import LiveScopes
@@ -44,6 +45,7 @@ from turnkeeper.scope.policy_file import read_policy
 from turnkeeper.settings import Settings
 from turnkeeper.stores.files import FileBlobs, KnownBlobs
 from turnkeeper.telemetry.counting import Counts
+from turnkeeper.upkeep.moving import Copied
 
 if TYPE_CHECKING:
     pass
@@ -75,6 +77,33 @@ def open_database(settings: Settings, node: NodeId, probe: WriteProbe | None = N
 
     path = Path(address.removeprefix("sqlite:///"))
     return sqlite_store(path, node, synchronous=settings.synchronous, probe=probe)
+
+
+def open_tables(database: str) -> Tables:
+    """The same database as its operator sees it; opens nothing yet."""
+    if database.startswith(("postgresql://", "postgres://")):
+        from turnkeeper.stores.postgres.tables import PostgresTables
+
+        return PostgresTables(database)
+    from turnkeeper.stores.sqlite.tables import SqliteTables
+
+    return SqliteTables(Path(database.removeprefix("sqlite:///")))
+
+
+async def copy_graphs(source: str, target: str, told: Callable[[int], None]) -> Sequence[Copied]:
+    """What graphs remember. Raises ExtraMissing."""
+    try:
+        from turnkeeper.agents.langgraph.memory import GraphMemory
+        from turnkeeper.agents.langgraph.moving import copy_memory
+    except ModuleNotFoundError as missing:
+        raise ExtraMissing("langgraph", str(missing.name)) from None
+    own, other = (GraphMemory(database, synchronous="FULL") for database in (source, target))
+    try:
+        count, here, there = await copy_memory(own, other, told)
+    finally:
+        await own.close()
+        await other.close()
+    return [Copied(table="memory of graphs", rows=count, digest=here, rows_there=count, digest_there=there)]
 
 
 def chat_model(settings: Settings, clock: Clock) -> HttpChatModel | None:

@@ -40,7 +40,7 @@ from turnkeeper.model.principal import LOCAL
 from turnkeeper.model.session import SettingsChange
 from turnkeeper.model.unit import Unit, UnitRole
 from turnkeeper.ports.channels import Raw
-from turnkeeper.settings import settings_from
+from turnkeeper.settling import settings_from
 
 
 class Stopper:

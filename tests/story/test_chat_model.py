@@ -18,7 +18,7 @@ from turnkeeper.model.preferences import Preferences
 from turnkeeper.model.unit import PhaseScope, Unit, UnitRole
 from turnkeeper.ports.chat_model import ChatMessage, ChatRole, ModelFailed, ModelFault
 from turnkeeper.ports.plugins import PluginKind
-from turnkeeper.settings import settings_from
+from turnkeeper.settling import settings_from
 from turnkeeper.wiring import SystemClock
 
 KEY = "sk-very-secret"

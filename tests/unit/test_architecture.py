@@ -22,7 +22,7 @@ BASE = {"ports", "model", "errors"}
 CRAFTS = {"intent", "knowledge", "packs", "scope", "substrate", "ledger", "custody"}
 INNER = BASE | CRAFTS | {"steps", "engine", "upkeep", "channels"}
 FACES = {"server", "bus", "cli", "client"}
-GIVEN_TO_FACES = {"schemas", "keeper", "keeping", "settings", "ledger", "turnkeeper"} | BASE
+GIVEN_TO_FACES = {"schemas", "keeper", "keeping", "settings", "settling", "ledger", "turnkeeper"} | BASE
 
 # Who may import whom. Every room may import itself; "turnkeeper" is the public face, __init__.py.
 ROOMS: dict[str, set[str]] = {
@@ -46,8 +46,11 @@ ROOMS: dict[str, set[str]] = {
     "channels": BASE,
     "upkeep": {"ledger"} | BASE,
     "settings": {"model", "errors"},
+    "settling": {"settings"},
     "wiring": {"settings", "stores", "agents", "telemetry"} | INNER,
-    "keeper": {"wiring", "settings", "dispatch", "keeping", "verbs"} | INNER,
+    # What is done to a whole database needs no Turnkeeper.
+    "databases": {"wiring", "upkeep"} | BASE,
+    "keeper": {"wiring", "settings", "settling", "dispatch", "keeping", "verbs"} | INNER,
     "verbs": {"settings", "dispatch", "keeping", "agents"} | INNER,
     "keeping": {"settings", "schemas"} | INNER,
     "turnkeeper": {"keeper", "settings", "agents"} | BASE,
@@ -55,7 +58,7 @@ ROOMS: dict[str, set[str]] = {
     "bus": GIVEN_TO_FACES,
     "client": {"bus"} | GIVEN_TO_FACES,
     # Units and packs are checked on files, without a session and so without a Turnkeeper.
-    "cli": {"server", "client", "bus", "knowledge", "packs"} | GIVEN_TO_FACES,
+    "cli": {"server", "client", "bus", "knowledge", "packs", "databases"} | GIVEN_TO_FACES,
     "testing": {"turnkeeper", "keeper", "wiring", "settings", "stores", "agents"} | INNER,
 }
 

@@ -22,7 +22,8 @@ from turnkeeper.model.session_state import Origin, SessionState
 from turnkeeper.ports.channels import Said
 from turnkeeper.schemas import NAMES, schema
 from turnkeeper.server.sse import STREAM_BROKEN
-from turnkeeper.server.wire import FrameOut, Problem
+from turnkeeper.server.wire import Problem
+from turnkeeper.server.wire_frames import FrameOut
 from turnkeeper.testing.clock import NOON
 
 PHOTO = Attachment(artifact_id="art_9", media_type="image/jpeg", sha256="2c" * 32, uri="blob://demo/art_9")

@@ -1,25 +1,25 @@
 """Reading and proving the audit from the terminal."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any
 
 from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, folded
+from turnkeeper.cli.settled import own_settings
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.audit import AuditQuery
 from turnkeeper.ledger.audit import Verdict
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.settings import Settings
 
 
 def verify(*, database: str | None, tenant: str | None) -> int:
     try:
-        settings = settings_from(os.environ, database=database)
+        settings = own_settings(database=database)
     except ValueError as error:
         return complain(str(error))
     path = local_file_of(settings)
@@ -76,7 +76,7 @@ def _operator(tenant: str) -> Principal:
 
 def _looking(database: str | None, look: Callable[[Turnkeeper], Coroutine[Any, Any, None]]) -> int:
     try:
-        settings = settings_from(os.environ, database=database)
+        settings = own_settings(database=database)
     except ValueError as error:
         return complain(str(error))
     path = local_file_of(settings)

@@ -1,7 +1,6 @@
 """Talking in the terminal, or through a pipe: one message a line, answers on standard output."""
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,8 +12,8 @@ from rich.text import Text
 
 from turnkeeper.cli.explain import show
 from turnkeeper.cli.say import Flow, complain, harmless, own_command
+from turnkeeper.cli.settled import own_settings
 from turnkeeper.cli.talk import Talk, TalkFailed, talk_with_server
-from turnkeeper.settings import settings_from
 
 COMMANDS = {
     "/why": "explain the last answer",
@@ -56,7 +55,7 @@ def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
         from turnkeeper.cli.embedded_talk import EmbeddedTalk
         from turnkeeper.keeper import Turnkeeper
 
-        return EmbeddedTalk(Turnkeeper(settings_from(os.environ, database=database)))
+        return EmbeddedTalk(Turnkeeper(own_settings(database=database)))
     return talk_with_server(url, token)
 
 

@@ -10,7 +10,8 @@ from cyclopts import App, CycloptsError, Parameter
 from turnkeeper.cli.approval_commands import approvals
 from turnkeeper.cli.bus_commands import bus
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
-from turnkeeper.cli.flags import Server, Token, flag
+from turnkeeper.cli.db_commands import db
+from turnkeeper.cli.flags import Server, Token, flag, without_config
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
 from turnkeeper.cli.seal_commands import seals
 from turnkeeper.cli.session_commands import sessions
@@ -21,6 +22,8 @@ USAGE_FAULT = 2
 app = App(
     name="turnkeeper",
     help="Keeps conversations: you bring the agent, it brings everything that must be true around each turn.",
+    help_epilogue="Settings come from flags, then from TURNKEEPER_* variables, then from the file that --config names, "
+    "with any command, or from turnkeeper.toml in this folder.",
     version_flags=[],
     help_format="plaintext",
 )
@@ -45,12 +48,13 @@ for group in (tenants, users, projects, objectives, agents, models, scope):
 app.command(approvals)
 app.command(sessions)
 app.command(seals)
+app.command(db)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out a command line and return its exit code."""
     try:
-        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        code = app(without_config(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         print(f"turnkeeper: {error}\nSee turnkeeper --help.", file=sys.stderr)
         return USAGE_FAULT

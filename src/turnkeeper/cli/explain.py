@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, put_out
+from turnkeeper.cli.settled import own_settings
 from turnkeeper.cli.talk import TalkFailed, Told, talk_with_server
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.ledger.mermaid import as_mermaid
@@ -24,7 +24,7 @@ from turnkeeper.model.explanation import PREVIEW_CHARS
 from turnkeeper.model.graph import Graph, NodeType
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.settings import Settings
 
 STYLES = {
     Tone.GOOD: "green",
@@ -78,7 +78,7 @@ def _told_by_server(run_id: str, source: Source) -> Told:
 
 
 def _told_by_database(run_id: str, source: Source) -> Told:
-    settings = settings_from(os.environ, database=source.database)
+    settings = own_settings(database=source.database)
     path = local_file_of(settings)
     if path is not None and not path.exists():
         raise ValueError(f"There is no database {path}. Name one with --database.")

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.cli.settled import own_settings
+from turnkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ def found_at(note: Path | None) -> LocalServer | None:
 def bus_at(url: str | None) -> str:
     """The bus that is named, else that of the server on the local database. Raises ValueError."""
     if url is None:
-        local = found_at(note_of(settings_from(os.environ)))
+        local = found_at(note_of(own_settings()))
         return (local.bus if local else None) or BUS_URL
     if not url.startswith(("ws://", "wss://")):
         raise ValueError(f"{url!r} is no address of a bus; one looks like {BUS_URL}")

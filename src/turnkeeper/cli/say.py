@@ -18,6 +18,15 @@ def counting(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+def sized(size: int) -> str:
+    """A size in bytes as people read it."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024  # type: ignore[assignment]
+    return f"{size:.1f} TiB"
+
+
 def harmless(text: str) -> str:
     """Text without control characters, so that what somebody else wrote cannot steer the terminal."""
     return "".join(letter for letter in text if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cs"))

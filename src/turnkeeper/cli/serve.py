@@ -17,6 +17,7 @@ from turnkeeper.cli.bus_beside import BusBeside, BusPortTaken
 from turnkeeper.cli.local import LocalServer, announced, note_of
 from turnkeeper.cli.logs import log_to_stderr
 from turnkeeper.cli.say import complain
+from turnkeeper.cli.settled import settled
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.keys import PREFIX
@@ -31,7 +32,8 @@ from turnkeeper.server.identities import (
 )
 from turnkeeper.server.listen import bind, is_loopback, listen, url_of
 from turnkeeper.server.tokens import Tokens
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.settings import Settings
+from turnkeeper.settling import Settled
 
 # A demo shows how a session expires, and nobody waits a day for that.
 DEMO_IDLE_SECONDS = 1800
@@ -65,7 +67,8 @@ def serve(wanted: Wanted) -> int:
         agents = [_agent_of(spec) for spec in wanted.agents]
         setups = [_function_at(spec) for spec in wanted.setup]
         bus_setups = [_function_at(spec, f"--bus-setup {spec}") for spec in wanted.bus_setup]
-        settings = _settings_of(wanted, agents)
+        known = _settings_of(wanted, agents)
+        settings = known.settings
         if settings.debug == "on":
             log_to_stderr(whole=True)
         made_token = None if settings.token or settings.identities or by_jwt(settings) else _new_token()
@@ -80,7 +83,7 @@ def serve(wanted: Wanted) -> int:
         for set_up in setups:
             set_up(keeper)
         tokens = Tokens(keeper, identities)
-        bus = BusBeside(keeper, tokens, bus_setups, is_asked_for=_is_bus_asked_for(wanted))
+        bus = BusBeside(keeper, tokens, bus_setups, is_asked_for="bus_port" in known.sources)
         return _run(keeper, tokens, bound, made_token, bus, demo=wanted.demo)
     except (BusPortTaken, ValueError) as error:
         return complain(str(error))
@@ -125,11 +128,6 @@ def _run(
     return 0
 
 
-def _is_bus_asked_for(wanted: Wanted) -> bool:
-    """Whether somebody said where it is to be, rather than leaving it to the default."""
-    return wanted.bus_port is not None or "TURNKEEPER_BUS_PORT" in os.environ
-
-
 def _new_token() -> str:
     """One that can be pasted behind a flag: none begins with a dash."""
     while (token := secrets.token_urlsafe(18)).startswith("-"):
@@ -145,7 +143,7 @@ def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
+def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settled:
     given: dict[str, Any] = {
         "host": wanted.host,
         "port": wanted.port,
@@ -155,19 +153,20 @@ def _settings_of(wanted: Wanted, agents: list[tuple[str, Any]]) -> Settings:
         "bus_port": wanted.bus_port,
         "bus_url": wanted.bus_url,
         "debug": "on" if wanted.debug else None,
-        "default_agent": agents[0][0] if agents and "TURNKEEPER_DEFAULT_AGENT" not in os.environ else None,
-        "idle_seconds": DEMO_IDLE_SECONDS if wanted.demo and "TURNKEEPER_IDLE_SECONDS" not in os.environ else None,
     }
+    otherwise: dict[str, Any] = {"default_agent": agents[0][0]} if agents else {}
+    if wanted.demo:
+        otherwise["idle_seconds"] = DEMO_IDLE_SECONDS
     try:
-        settings = settings_from(os.environ, **given)
+        known = settled(otherwise=otherwise, **given)
     except ValueError as error:
         raise CannotStart(str(error)) from None
-    token = settings.token
+    token = known.settings.token
     if token is not None and not (token and token.isascii() and token.isprintable() and " " not in token):
         raise CannotStart("The token must be printable ASCII without spaces.")
     if token is not None and token.startswith(PREFIX):
         raise CannotStart(f"The token must not begin with {PREFIX}: that is how API keys begin.")
-    return settings
+    return known
 
 
 def _identities_of(settings: Settings, made_token: str | None) -> Identities:

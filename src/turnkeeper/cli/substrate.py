@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.local import local_file_of
 from turnkeeper.cli.say import complain, counting, folded, put_out
+from turnkeeper.cli.settled import own_settings
 from turnkeeper.cli.talk import HttpTalk
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.settings import Settings, settings_from
+from turnkeeper.settings import Settings
 
 CHUNK_BYTES = 262_144
 
@@ -179,7 +179,7 @@ def list_outputs(session: str, run: str | None, url: str | None, token: str | No
 def collect(database: str | None, tenant: str | None, grace_seconds: float | None) -> int:
     """Remove what nobody refers to, in the database itself."""
     try:
-        settings = settings_from(os.environ, database=database)
+        settings = own_settings(database=database)
     except ValueError as error:
         return complain(str(error))
     path = local_file_of(settings)

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Protocol
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 import httpx2
 
 from turnkeeper.cli.local import found_at, note_of
-from turnkeeper.settings import settings_from
+from turnkeeper.cli.settled import own_settings
 
 Told = Mapping[str, Any]
 """A frame of the feed, as it travels: seq, prev, type, run_id, session_id, trace_id, truncated, data."""
@@ -158,7 +157,7 @@ def in_words(detail: str, code: str, details: Iterable[Mapping[str, Any]]) -> st
 
 def talk_with_server(url: str | None, token: str | None) -> HttpTalk:
     """The server at this address, else the one on the local database. Raises ValueError for a faulty setting."""
-    settings = settings_from(os.environ, token=token)
+    settings = own_settings(token=token)
     local = found_at(note_of(settings))
     if url is None and local is not None:
         return HttpTalk(local.url, token or local.token, is_found=True)

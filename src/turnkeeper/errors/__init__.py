@@ -52,6 +52,7 @@ from turnkeeper.errors.knowledge import (
 )
 from turnkeeper.errors.links import BusBacklogged, BusFrameTooLarge, BusRefused, BusUnreachable
 from turnkeeper.errors.packs import PackImmutable, PackIntegrityError, PackInvalid, PackNotFound, PackVersionMismatch
+from turnkeeper.errors.remote import AnswerUnreadable, NotRemote, ServerUnreachable, StreamLost
 from turnkeeper.errors.requests import (
     BodyTooLarge,
     DuplicateRequest,
@@ -124,7 +125,15 @@ from turnkeeper.errors.sessions import (
     TurnNotFound,
     VersionMoved,
 )
-from turnkeeper.errors.stores import SchemaDamaged, SchemaTooNew, ShuttingDown, StoreUnavailable
+from turnkeeper.errors.stores import (
+    DatabaseHalfFilled,
+    DatabaseMoving,
+    MoveRefused,
+    SchemaDamaged,
+    SchemaTooNew,
+    ShuttingDown,
+    StoreUnavailable,
+)
 from turnkeeper.errors.substrate import (
     ArtifactsMissing,
     ManifestInvalid,
@@ -145,6 +154,7 @@ __all__ = [
     "AgentNotFound",
     "AnswerNotAccepted",
     "AnswerRejected",
+    "AnswerUnreadable",
     "ApprovalDecided",
     "ApprovalNotFound",
     "ApprovalOpen",
@@ -168,6 +178,8 @@ __all__ = [
     "CompileFailed",
     "ContactNotFound",
     "CsrfRefused",
+    "DatabaseHalfFilled",
+    "DatabaseMoving",
     "DefinitionNotFound",
     "DeliveryNotFound",
     "DeliveryNotOver",
@@ -211,9 +223,11 @@ __all__ = [
     "ModelNotAllowed",
     "MountExcluded",
     "MountNotFound",
+    "MoveRefused",
     "NormalizationFailed",
     "NotAllowed",
     "NotAuthenticated",
+    "NotRemote",
     "OverBudget",
     "PackImmutable",
     "PackIntegrityError",
@@ -245,6 +259,7 @@ __all__ = [
     "ScopeDenied",
     "SealKeyNotFound",
     "SenderUnknown",
+    "ServerUnreachable",
     "SessionBusy",
     "SessionClosed",
     "SessionEnded",
@@ -257,6 +272,7 @@ __all__ = [
     "SourceTooLarge",
     "StateTooLarge",
     "StoreUnavailable",
+    "StreamLost",
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",

@@ -5,6 +5,8 @@ from typing import Any
 
 
 class TurnkeeperError(Exception):
+    """`request_id` and `trace_id` are those of the request that a server has refused."""
+
     code = "internal_error"
     http_status = 500
     retryable = False
@@ -20,3 +22,5 @@ class TurnkeeperError(Exception):
         self.facts = facts
         self.stage: str | None = None
         self.audited = False
+        self.request_id: str | None = None
+        self.trace_id: str | None = None

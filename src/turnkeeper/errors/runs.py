@@ -17,7 +17,7 @@ from turnkeeper.errors.scope import (
     TenantSuspended,
 )
 from turnkeeper.errors.sessions import SessionClosed, SessionExpired, SessionMoved
-from turnkeeper.errors.stores import ShuttingDown, StoreUnavailable
+from turnkeeper.errors.stores import DatabaseMoving, ShuttingDown, StoreUnavailable
 from turnkeeper.model.budget import Overdrawn
 from turnkeeper.model.ids import RunId
 from turnkeeper.model.run import Run, RunStatus
@@ -248,6 +248,7 @@ _STATUS_OF_FAILURE = {
         BudgetExceeded,
         CarriedStale,
         ChannelNotAccepted,
+        DatabaseMoving,
         DialogueTooLarge,
         EffectUnknown,
         Escalated,

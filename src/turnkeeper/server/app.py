@@ -34,7 +34,7 @@ from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import API, render_errors
 from turnkeeper.server.middleware import ExchangeMiddleware
-from turnkeeper.server.openapi import describe
+from turnkeeper.server.openapi import describe, operation_id
 from turnkeeper.server.tokens import Tokens
 from turnkeeper.server.version import own_version
 
@@ -49,6 +49,7 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
         docs_url=None,  # These two load from a third-party host.
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=operation_id,
     )
     app.state.keeper, app.state.tokens, app.state.closing = keeper, tokens, Closing()
     api = APIRouter(prefix=API, dependencies=[Depends(bearer)])

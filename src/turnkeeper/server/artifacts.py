@@ -84,7 +84,7 @@ async def read_artifact(artifact_id: str, keeper: Keeper, caller: Caller) -> Art
     },
 )
 @asks("artifacts:read")
-async def read_content(
+async def read_artifact_content(
     artifact_id: str,
     request: Request,
     keeper: Keeper,
@@ -123,7 +123,7 @@ async def read_content(
     responses={200: {"description": "The headers alone"}, **problems(ArtifactNotFound)},
 )
 @asks("artifacts:read")
-async def look_at_content(artifact_id: str, keeper: Keeper, caller: Caller) -> Response:
+async def look_at_artifact_content(artifact_id: str, keeper: Keeper, caller: Caller) -> Response:
     """Size, type and hash of the content, without it."""
     artifact = await keeper.artifacts.get(artifact_id, principal=caller)
     return Response(media_type=artifact.media_type, headers=_headers_of(artifact))

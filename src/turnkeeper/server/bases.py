@@ -181,12 +181,12 @@ async def remove_source(
     responses=problems(KnowledgeBaseNotFound),
 )
 @asks("kbs:read")
-async def list_units(
+async def list_units_of_base(
     base_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[BaseUnitOut]:
     """What a base knows now, each unit with the source it comes from."""
     found = await keeper.bases.units(base_id, principal=caller, after=cursor or 0, limit=limit + 1)
-    return page_of([BaseUnitOut.of(unit) for _, unit in found], limit, [str(no) for no, _ in found])
+    return page_of([BaseUnitOut.of(unit, no) for no, unit in found], limit, [str(no) for no, _ in found])
 
 
 MOUNTING = problems(
@@ -196,7 +196,7 @@ MOUNTING = problems(
 
 @mounts.put("/{base_id}", name="mount", response_model=SessionOut, responses=MOUNTING)
 @asks("sessions:write")
-async def mount(
+async def mount_base(
     session_id: str,
     base_id: str,
     request: Request,
@@ -218,7 +218,7 @@ async def mount(
 
 @mounts.delete("/{base_id}", name="unmount", response_model=SessionOut, responses=MOUNTING)
 @asks("sessions:write")
-async def unmount(
+async def unmount_base(
     session_id: str,
     base_id: str,
     request: Request,

@@ -78,7 +78,7 @@ async def read_explanation(
 
 @of_run.get("", name="explain", response_model=ExplanationOut | SummaryOut, responses={**ONE, **problems(RunNotFound)})
 @asks("runs:read")
-async def explain(
+async def explain_run(
     run_id: str, keeper: Keeper, caller: Caller, level: Level = Detail.FULL, format: Format = "json"
 ) -> Told | Response:
     """Why a run came out as it did, whatever its end. While it is open the Explanation is partial."""

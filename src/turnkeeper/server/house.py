@@ -23,13 +23,13 @@ PAGE = """<!doctype html>
 
 
 @router.get("/healthz", name="health")
-async def healthz() -> Health:
+async def health() -> Health:
     """This process answers."""
     return Health(status="alive", version=own_version())
 
 
 @router.get("/readyz", name="readiness", responses=problems_of_readiness())
-async def readyz(keeper: Keeper) -> Health:
+async def readiness(keeper: Keeper) -> Health:
     """This node takes messages: its database can be written, and it is not shutting down."""
     await keeper.ping()
     return Health(status="ready", version=own_version())

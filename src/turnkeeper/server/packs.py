@@ -76,7 +76,7 @@ async def read_pack(ref: str, keeper: Keeper, caller: Caller) -> PackTextOut:
     "/{pack_id}/config", name="read_pack_config", response_model=PackConfigOut, responses=problems(PackNotFound)
 )
 @asks("packs:read")
-async def read_config(pack_id: str, keeper: Keeper, caller: Caller) -> PackConfigOut:
+async def read_pack_config(pack_id: str, keeper: Keeper, caller: Caller) -> PackConfigOut:
     """What holds for the highest version of a pack, and what of it the tenant wants otherwise."""
     return PackConfigOut.of(*await keeper.packs.config(pack_id, principal=caller))
 
@@ -105,7 +105,7 @@ async def override_pack(
     responses=problems(NotAllowed, PackNotFound),
 )
 @asks("packs:manage")
-async def drop_override(pack_id: str, key: str, request: Request, keeper: Keeper, caller: Caller) -> Response:
+async def drop_pack_override(pack_id: str, key: str, request: Request, keeper: Keeper, caller: Caller) -> Response:
     """Want a key of the config as the pack says it again."""
     await keeper.packs.drop_override(pack_id, key, principal=caller, trace_id=exchange_of(request).trace_id)
     return Response(status_code=204)
@@ -118,7 +118,7 @@ async def drop_override(pack_id: str, key: str, request: Request, keeper: Keeper
     responses=problems(*WITH_BODY, NotAllowed, SessionNotFound, PackNotFound, VersionMoved),
 )
 @asks("sessions:write")
-async def repin(
+async def repin_session(
     session_id: str,
     request: Request,
     response: Response,

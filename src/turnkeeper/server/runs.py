@@ -54,7 +54,7 @@ async def list_effects(run_id: str, keeper: Keeper, caller: Caller) -> EffectsOu
     responses=problems(RunNotFound, NotAllowed),
 )
 @asks("runs:write")
-async def cancel(run_id: str, request: Request, keeper: Keeper, caller: Caller) -> RunOut:
+async def cancel_run(run_id: str, request: Request, keeper: Keeper, caller: Caller) -> RunOut:
     """Stop a run, wherever it is. Its end may still be on its way; the feed tells it."""
     run = await keeper.cancel(run_id, principal=caller, trace_id=exchange_of(request).trace_id)
     return RunOut.of(run)

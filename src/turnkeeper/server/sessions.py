@@ -296,7 +296,7 @@ async def drop_layout(session_id: str, keeper: Keeper, caller: Caller) -> None:
     responses=problems(SessionNotFound),
 )
 @asks("sessions:read")
-async def read_events(
+async def read_session_events(
     session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[SessionEventOut]:
     """What happened to the session itself, oldest first: who began, paused, resumed, changed, rebased and closed it."""
@@ -313,7 +313,7 @@ async def read_events(
     responses=problems(SessionNotFound),
 )
 @asks("sessions:read")
-async def resume_view(
+async def read_resume_view(
     session_id: str,
     response: Response,
     keeper: Keeper,
@@ -411,13 +411,16 @@ async def follow_session(
         # Before the response begins: who sees its headers misses nothing that happens afterwards.
         begin = await keeper.newest_feed_no(session_id, principal=caller) if after is None else after
         session = await keeper.session(session_id, principal=caller)
-        return Stream(
+        response = Stream(
             keeper=keeper,
             principal=caller,
             session_id=session.id,
             frames=keeper.follow_session(session.id, principal=caller, after=begin),
             closing=closing,
         ).response(place.pop_all())
+        # Who loses the connection before the first event knows from where to resume.
+        response.headers["Last-Event-ID"] = str(begin)
+        return response
 
 
 async def told(response: Response, keeper: Turnkeeper, session: Session, counts: CountsOut | None = None) -> SessionOut:

@@ -98,7 +98,7 @@ async def read_manifest(sha256: Sha256, keeper: Keeper, caller: Caller) -> Manif
     "/{sha256}/entries", name="list_entries", response_model=Page[EntryOut], responses=problems(ManifestNotFound)
 )
 @asks("manifests:read")
-async def list_entries(
+async def list_manifest_entries(
     sha256: Sha256, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
 ) -> Page[EntryOut]:
     """The entries of a manifest, in their order."""
@@ -111,7 +111,7 @@ async def list_entries(
     "/{sha256}/history", name="manifest_history", response_model=Page[ManifestOut], responses=problems(ManifestNotFound)
 )
 @asks("manifests:read")
-async def manifest_history(
+async def read_manifest_history(
     sha256: Sha256, keeper: Keeper, caller: Caller, limit: HistoryLimit = 100
 ) -> Page[ManifestOut]:
     """A manifest, its parent, the parent of that, and so on."""
@@ -263,7 +263,7 @@ async def delete_pointer(pointer_id: str, request: Request, keeper: Keeper, call
     "/{pointer_id}/history", name="pointer_history", response_model=Page[MoveOut], responses=problems(PointerNotFound)
 )
 @asks("pointers:read")
-async def pointer_history(
+async def read_pointer_history(
     pointer_id: str, keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: NoCursor = None
 ) -> Page[MoveOut]:
     """Everywhere a pointer has been, newest first."""
@@ -290,7 +290,9 @@ async def pointer_history(
     ),
 )
 @asks("sessions:write")
-async def publish(session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller) -> PublishedOut:
+async def publish_outputs(
+    session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller
+) -> PublishedOut:
     """Bring artifacts out of a session: a manifest, the move of a pointer and their entries in the feed, or nothing."""
     published = await keeper.substrate.publish(
         session_id,

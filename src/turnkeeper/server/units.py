@@ -42,7 +42,7 @@ async def list_units(
     found = await keeper.units.list(
         session_id, principal=caller, all_epochs=all_epochs, after=cursor or 0, limit=limit + 1
     )
-    return page_of([UnitOut.of(kept) for _, kept in found], limit, [str(no) for no, _ in found])
+    return page_of([UnitOut.of(kept, no) for no, kept in found], limit, [str(no) for no, _ in found])
 
 
 @router.post(

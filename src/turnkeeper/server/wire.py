@@ -536,29 +536,6 @@ class Health(Outbound):
     version: str
 
 
-class DroppedOut(Outbound):
-    """How many frames this reader missed, and which."""
-
-    count: int
-    first_seq: int
-    last_seq: int
-
-
-class FrameOut(Outbound):
-    """What stands in `data:` of an event. `prev` is the number before it on this stream, so that a gap shows."""
-
-    seq: int
-    prev: int
-    type: str
-    run_id: str | None
-    session_id: str
-    trace_id: str | None
-    ts: datetime | None
-    truncated: bool
-    dropped: DroppedOut | None
-    data: dict[str, Any]
-
-
 class ProblemDetail(Outbound):
     """One fault: `pointer` into the body, the name of a query parameter or header, or a place in a text of units."""
 

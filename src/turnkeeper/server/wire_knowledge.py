@@ -47,8 +47,12 @@ class UnitChangesOut(Outbound):
 
 
 class UnitOut(Outbound):
-    """A unit and what became of it. `unit` holds what it says, by the names of the reference; none when forgotten."""
+    """A unit and what became of it. `unit` holds what it says, by the names of the reference; none when forgotten.
 
+    `no` is its number in a list.
+    """
+
+    no: int | None = Field(default=None, exclude_if=lambda no: no is None)
     id: str
     status: str
     epoch: int
@@ -59,8 +63,9 @@ class UnitOut(Outbound):
     unit: dict[str, Any] | None
 
     @classmethod
-    def of(cls, kept: KeptUnit) -> "UnitOut":
+    def of(cls, kept: KeptUnit, no: int | None = None) -> "UnitOut":
         return cls(
+            no=no,
             id=kept.id,
             status=kept.status.value,
             epoch=kept.epoch,
@@ -143,12 +148,13 @@ class SourceTextOut(SourceOut):
 
 
 class BaseUnitOut(Outbound):
+    no: int
     id: str
     unit: dict[str, Any]
 
     @classmethod
-    def of(cls, unit: Unit) -> "BaseUnitOut":
-        return cls(id=unit.id, unit=said_by(unit))
+    def of(cls, unit: Unit, no: int) -> "BaseUnitOut":
+        return cls(no=no, id=unit.id, unit=said_by(unit))
 
 
 def said_by(unit: Unit) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Sweeper:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _repeat(self, duty: Duty) -> None:
+        is_put_off = False
         while True:
             # A little off the beat, so that nodes started together do not all ask at once.
             with contextlib.suppress(TimeoutError):
@@ -48,7 +49,11 @@ class Sweeper:
             self._hurry[duty.name].clear()
             try:
                 await duty.work()
-            except StoreUnavailable:
-                log.warning("duty put off", extra={"duty": duty.name})
+                is_put_off = False
+            except StoreUnavailable as error:
+                # Said once: a database that is being moved, or is gone, may stay so for long.
+                if not is_put_off:
+                    log.warning("duty put off", extra={"duty": duty.name, "reason": error.code})
+                is_put_off = True
             except Exception:
                 log.exception("duty failed", extra={"duty": duty.name})

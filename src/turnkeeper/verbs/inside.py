@@ -5,7 +5,7 @@ from turnkeeper.agents.registry import AgentRegistry
 from turnkeeper.custody.device import DeviceMemory
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, World
-from turnkeeper.errors import ShuttingDown
+from turnkeeper.errors import DatabaseMoving, ShuttingDown
 from turnkeeper.keeping.archiving import Archiving
 from turnkeeper.keeping.converting import Converting
 from turnkeeper.keeping.door import Door, Ticket
@@ -71,6 +71,15 @@ class Inside:
         self, command: Command, principal: Principal, trace_id: str | None, **ids: str | None
     ) -> AuditFacts:
         return audit_of(self._command(command, principal, trace_id=trace_id), "accepted", **ids)
+
+    async def _ended_if_idle(self, session: Session) -> Session:
+        """What a reader sees: one that was idle for too long has expired. While nothing can be written it waits."""
+        if not session.is_idle_too_long(self._clock.now()):
+            return session
+        try:
+            return await self._expire(session.tenant, session.id)
+        except DatabaseMoving:
+            return session
 
     async def _expire(self, tenant: TenantId, session_id: SessionId) -> Session:
         facts = {"session_id": session_id, "node": self._world.node}

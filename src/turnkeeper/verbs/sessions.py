@@ -8,6 +8,7 @@ from typing import Any
 from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
 from turnkeeper.keeping.converting import Released
 from turnkeeper.keeping.resuming import ResumeView, SessionEvent
+from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
 from turnkeeper.model.ids import SessionId, Subject, is_id
@@ -31,9 +32,7 @@ class Sessions(Inside):
         session = await self._store.sessions.get(principal.tenant, SessionId(session_id))
         if not session.is_open_to(principal):
             raise SessionNotFound(session.id)
-        if session.is_idle_too_long(self._clock.now()):
-            session = await self._expire(session.tenant, session.id)
-        return session
+        return await self._ended_if_idle(session)
 
     async def sessions(
         self,
@@ -47,11 +46,7 @@ class Sessions(Inside):
         owner = None if principal.sees_whole_tenant else principal.user
         at = None if before is None else SessionId(before)
         found = await self._store.sessions.list(principal.tenant, owner=owner, before=at, limit=limit, sought=sought)
-        now = self._clock.now()
-        return [
-            await self._expire(session.tenant, session.id) if session.is_idle_too_long(now) else session
-            for session in found
-        ]
+        return [await self._ended_if_idle(session) for session in found]
 
     async def count_sessions(
         self,
@@ -83,6 +78,10 @@ class Sessions(Inside):
     ) -> Sequence[Message]:
         session = await self.session(session_id, principal=principal)
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
+
+    async def dialogue(self, session_id: str, *, principal: Principal = LOCAL) -> Dialogue:
+        """What a session holds about its intent: the answers so far, what is missing, and what is asked."""
+        return (await self.session(session_id, principal=principal)).dialogue
 
     async def state_at(self, session_id: str, turn: int, *, principal: Principal = LOCAL) -> StateAt:
         """A session as it stood after one of its turns, less what was forgotten since. Raises TurnNotFound."""

@@ -8,6 +8,7 @@ from typing import Any
 from turnkeeper.errors import ShuttingDown, StoreUnavailable
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
+from turnkeeper.ledger.saying import Saying
 from turnkeeper.model.envelope import Command, OnMissing, Prior
 from turnkeeper.model.feed import FeedType
 from turnkeeper.model.ids import Subject
@@ -91,6 +92,19 @@ class Talking(Runs):
             freshness=freshness,
         )
         return await self.accept(inbound, principal)
+
+    async def stream(self, message: Any, **asked: Any) -> AsyncGenerator[Frame, None]:
+        """Send a message and hear what happens until it is answered or asked back. Takes what `submit` takes."""
+        async with aclosing(self.follow_reply(await self.submit(message, **asked))) as frames:
+            async for frame in frames:
+                yield frame
+
+    def say(self, message: Any, **asked: Any) -> Saying[Ticket, Reply]:
+        """Send a message and hear the answer as it is said: `async for piece in keeper.say("Hello")`.
+
+        Takes what `submit` takes; `reply()` of what it gives waits for the end.
+        """
+        return Saying(lambda: self.submit(message, **asked), self.follow_reply, self.reply_to)
 
     async def invoke(
         self, document: Any, *, principal: Principal = LOCAL, signals: Mapping[str, Any] | None = None

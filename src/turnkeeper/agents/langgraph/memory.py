@@ -157,6 +157,18 @@ class GraphMemory:
             parts=head.parts,
         )
 
+    async def copy_thread(self, thread: str, to: "GraphMemory") -> int:
+        """All of a thread as it is, into the memory of another database; says how many checkpoints that were."""
+        async with reaching_it():
+            saver, target = await self._opened(), (await to._opened()).checkpoints
+            places = sorted(await saver.places(thread))
+            for ns, checkpoint_id in places:
+                found = await saver.checkpoints.aget_tuple(_config(thread, ns, checkpoint_id))
+                if found is not None:
+                    above = found.parent_config["configurable"]["checkpoint_id"] if found.parent_config else None
+                    await _put(target, found, thread, ns, above, {})
+        return len(places)
+
     async def close(self) -> None:
         async with self._opening:
             if self._saver is not None:

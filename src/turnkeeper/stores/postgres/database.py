@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
-from turnkeeper.errors import StoreUnavailable
+from turnkeeper.errors import DatabaseMoving, StoreUnavailable
 from turnkeeper.ports.store import WriteProbe
-from turnkeeper.stores.migrations import migrations_of, migrations_to_run
+from turnkeeper.ports.tables import Door
+from turnkeeper.stores.doors import SQLSTATE, heed
+from turnkeeper.stores.migrations import Migration, migrations_of, migrations_to_run
 from turnkeeper.stores.queries import Queries, numbered
 
 sql = Queries(__package__)
@@ -99,7 +101,7 @@ class PostgresDatabase:
         self._thread = ThreadConnection(self.connect)
 
     async def open(self) -> None:
-        with self._saying_what_is_wrong():
+        with self.saying_what_is_wrong():
             connection = await asyncpg.connect(self._dsn, timeout=CONNECT_SECONDS, command_timeout=MIGRATION_SECONDS)
             try:
                 await self._migrate(connection)
@@ -129,7 +131,12 @@ class PostgresDatabase:
                 pool.terminate()
 
     async def ping(self) -> None:
-        found = await self.read("SELECT current_setting('transaction_read_only') = 'on' AS is_read_only", {})
+        found = await self.read(
+            "SELECT current_setting('transaction_read_only') = 'on' AS is_read_only, to_regclass('moving') AS moving",
+            {},
+        )
+        if found[0]["moving"] is not None:
+            raise DatabaseMoving
         if found[0]["is_read_only"]:
             raise StoreUnavailable("The database takes no writes: it is read-only.")
 
@@ -222,17 +229,18 @@ class PostgresDatabase:
         # Of several nodes that open a fresh database at once, one makes the tables and the others find them made.
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
         async with connection.transaction():
-            await self._bring_up_to_date(connection)
+            await self.bring_up_to_date(connection)
 
-    async def _bring_up_to_date(self, connection: "Connection") -> None:
-        known = migrations_of(__package__)
+    async def bring_up_to_date(self, connection: "Connection") -> None:
+        """Make the tables, or run what is missing, in the open transaction."""
         if await connection.fetchval("SELECT to_regclass('migrations')") is None:
             await connection.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
-            pending = known
+            pending = migrations_of(__package__)
         else:
-            applied = {row["number"]: row["checksum"] for row in await connection.fetch("SELECT * FROM migrations")}
-            min_code = await connection.fetchval("SELECT max(min_code) FROM schema_info")
-            pending = migrations_to_run(known, applied, min_code)
+            door, _ = await door_of(connection)
+            heed(door, is_current=True)
+            pending = await pending_migrations(connection)
+            heed(door, is_current=not pending)
             for migration in pending:
                 await connection.execute(migration.script)
         for migration in pending:
@@ -245,7 +253,7 @@ class PostgresDatabase:
             )
 
     @contextlib.contextmanager
-    def _saying_what_is_wrong(self) -> Iterator[None]:
+    def saying_what_is_wrong(self) -> Iterator[None]:
         """Errors of opening name the server and never the password."""
         try:
             yield
@@ -256,12 +264,29 @@ class PostgresDatabase:
                 "with special letters of the password written as %XX."
             ) from None
         except _UNAVAILABLE as error:
-            raise StoreUnavailable(f"{self._place()} cannot be opened: {_reason(error)}.") from error
+            raise StoreUnavailable(f"{self.place} cannot be opened: {_reason(error)}.") from error
 
-    def _place(self) -> str:
+    @property
+    def place(self) -> str:
+        """Which one it is, without its password."""
         address = urlsplit(self._dsn)
         name = address.path.lstrip("/") or "the default one"
         return f"The database {name!r} on {address.hostname or 'this machine'}:{address.port or 5432}"
+
+
+async def pending_migrations(connection: "Connection") -> tuple[Migration, ...]:
+    applied = {row["number"]: row["checksum"] for row in await connection.fetch("SELECT * FROM migrations")}
+    min_code = await connection.fetchval("SELECT max(min_code) FROM schema_info")
+    return migrations_to_run(migrations_of(__package__), applied, min_code)
+
+
+async def door_of(connection: "Connection") -> tuple[Door, str | None]:
+    """Who may write, and where the database went."""
+    if await connection.fetchval("SELECT to_regclass('moving')") is None:
+        return Door.OPEN, None
+    found = await connection.fetchrow("SELECT door, moved_to FROM moving")
+    assert found is not None, "the table is made with its row"
+    return Door(found["door"]), found["moved_to"]
 
 
 class _PlainConnection(asyncpg.Connection):
@@ -323,6 +348,10 @@ def speaking_plainly() -> Iterator[None]:
         yield
     except asyncpg.DataError:
         raise
+    except asyncpg.UnknownPostgresError as error:
+        if error.sqlstate != SQLSTATE:
+            raise
+        raise DatabaseMoving from None
     except _UNAVAILABLE as error:
         raise StoreUnavailable(f"The database cannot be reached: {_reason(error)}.") from error
 

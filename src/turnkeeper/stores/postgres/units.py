@@ -138,7 +138,7 @@ async def add_units(
         "datas": "data",
     }
     lists = {name: [each[column] for each in params] for name, column in columns.items()}
-    lists["words"] = [_searchable(parts) for parts in words or rows.words_of_units(units)]
+    lists["words"] = [searchable(parts) for parts in words or rows.words_of_units(units)]
     fixed = {"tenant": tenant, "place": place, "since": since, "turn": turn, "run_id": run_id, "now": micros(at)}
     await tx.run(sql.insert_units, lists | fixed)
 
@@ -150,7 +150,7 @@ async def _retire(
     await tx.run(sql.retire_unit, params)
 
 
-def _searchable(parts: WordsByPart) -> str:
+def searchable(parts: WordsByPart) -> str:
     """Words as a tsvector is written. Where a word stands does not count, so that all stand at 1."""
     return " ".join(f"{_quoted(word)}:1{part}" for part, words in zip("ABC", parts, strict=True) for word in words)
 

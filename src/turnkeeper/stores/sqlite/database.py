@@ -21,8 +21,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from turnkeeper.errors import StoreUnavailable
+from turnkeeper.errors import DatabaseMoving, StoreUnavailable
 from turnkeeper.ports.store import WriteProbe
+from turnkeeper.ports.tables import Door
+from turnkeeper.stores.doors import REFUSAL, heed
 from turnkeeper.stores.migrations import Migration, migrations_of, migrations_to_run
 from turnkeeper.stores.queries import Queries
 
@@ -72,7 +74,8 @@ class SqliteDatabase:
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
                 writer = undo.enter_context(contextlib.closing(self._connect()))
                 lock = undo.enter_context(contextlib.closing(WriterLock(self._path)))
-                if not _is_up_to_date(writer):
+                door, _ = door_of(writer)
+                if not _is_up_to_date(writer, door):
                     await asyncio.to_thread(self._migrate, writer, lock)
                 reader = undo.enter_context(contextlib.closing(self._connect()))
             except (sqlite3.Error, OSError) as error:
@@ -97,7 +100,7 @@ class SqliteDatabase:
             await asyncio.to_thread(opened.close)
 
     async def ping(self) -> None:
-        await self.write("ping", lambda _: None)
+        await self.write("ping", _refuse_while_moving)
 
     async def scrub(self) -> bool:
         """Bring everything from the WAL into the file and empty it; False when somebody still reads in it.
@@ -154,7 +157,7 @@ class SqliteDatabase:
                         tx.execute("ROLLBACK")
                     raise
         except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(f"The database cannot be written: {error}.") from error
+            raise _unavailable(error) from error
         self._tell_probe(name, "durable")
         return result
 
@@ -273,7 +276,7 @@ class SqliteDatabase:
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
                 raise
             tx.execute("ROLLBACK TO one")
-            write.error = error
+            write.error = _unavailable(error) if _is_refusal(error) else error
             self._forget()
         else:
             self._tell_probe(write.name, "written")
@@ -366,14 +369,16 @@ class SqliteDatabase:
         with lock.held():
             tx.execute("BEGIN IMMEDIATE")
             try:
-                self._bring_up_to_date(tx)
+                heed(door_of(tx)[0], is_current=False)
+                self.bring_up_to_date(tx)
             except BaseException:
                 tx.execute("ROLLBACK")
                 raise
             tx.execute("COMMIT")
 
-    def _bring_up_to_date(self, tx: Tx) -> None:
-        pending = _pending_migrations(tx)
+    def bring_up_to_date(self, tx: Tx) -> None:
+        """Make the tables, or run what is missing, in the open transaction."""
+        pending = pending_migrations(tx)
         if pending is None:
             schema = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
             _run_script(tx, schema)
@@ -457,20 +462,42 @@ class _AsideThread:
 def _unavailable(error: Exception) -> StoreUnavailable:
     if isinstance(error, StoreUnavailable):
         return error
+    if _is_refusal(error):
+        return DatabaseMoving()
     unavailable = StoreUnavailable(f"The database cannot be written: {error}.")
     unavailable.__cause__ = error
     return unavailable
 
 
-def _is_up_to_date(tx: Tx) -> bool:
-    return _pending_migrations(tx) == ()
+def _is_refusal(error: Exception) -> bool:
+    return isinstance(error, sqlite3.IntegrityError) and str(error) == REFUSAL
 
 
-def _pending_migrations(tx: Tx) -> tuple[Migration, ...] | None:
+def _refuse_while_moving(tx: Tx) -> None:
+    if door_of(tx)[0] is not Door.OPEN:
+        raise DatabaseMoving
+
+
+def door_of(tx: Tx) -> tuple[Door, str | None]:
+    """Who may write, and where the database went."""
+    if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = 'moving'").fetchone():
+        return Door.OPEN, None
+    door, moved_to = tx.execute("SELECT door, moved_to FROM moving").fetchone()
+    return Door(door), moved_to
+
+
+def _is_up_to_date(tx: Tx, door: Door) -> bool:
+    heed(door, is_current=True)
+    is_current = pending_migrations(tx) == ()
+    heed(door, is_current=is_current)
+    return is_current
+
+
+def pending_migrations(tx: Tx) -> tuple[Migration, ...] | None:
     """None for a file without any tables."""
     if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone():
         return None
-    applied = {row["number"]: row["checksum"] for row in tx.execute("SELECT number, checksum FROM migrations")}
+    applied = dict(tx.execute("SELECT number, checksum FROM migrations").fetchall())
     min_code = tx.execute("SELECT MAX(min_code) FROM schema_info").fetchone()[0]
     return migrations_to_run(migrations_of(__package__), applied, min_code)
 

@@ -130,18 +130,19 @@ def add_units(
     last = tx.execute(sql.last_unit_no, {"tenant": tenant, "place": place}).fetchone()["no"]
     for no, (unit, parts) in enumerate(zip(units, words or rows.words_of_units(units), strict=True), last + 1):
         params = rows.unit_params(tenant, place, unit, no=no, since=since, at=at, turn=turn, run_id=run_id)
-        tx.execute(sql.insert_unit, params | {"search_row": _index(tx, tenant, place, no, parts)})
+        tx.execute(sql.insert_unit, params | {"search_row": index_words(tx, tenant, place, no, parts)})
 
 
 def index_copies(tx: Tx, tenant: TenantId, place: str) -> None:
     """Make units that were copied into a place findable there: the codes of their words belong to one place."""
     copied = {"tenant": tenant, "place": place, "after": 0, "limit": -1}
     for row in tx.execute(sql.units_of_base, copied).fetchall():
-        search_row = _index(tx, tenant, place, row["no"], words_by_part(rows.unit_of(row["data"])))
+        search_row = index_words(tx, tenant, place, row["no"], words_by_part(rows.unit_of(row["data"])))
         tx.execute(sql.place_in_search, {"tenant": tenant, "place": place, "no": row["no"], "search_row": search_row})
 
 
-def _index(tx: Tx, tenant: TenantId, place: str, no: int, parts: WordsByPart) -> int | None:
+def index_words(tx: Tx, tenant: TenantId, place: str, no: int, parts: WordsByPart) -> int | None:
+    """Make a unit findable by its words; gives its row in the search."""
     topic, said, more = (" ".join(_codes(tenant, place, words)) for words in parts)
     params = {"tenant": tenant, "place": place, "no": no, "topic": topic, "said": said, "more": more}
     return tx.execute(sql.index_unit, params).lastrowid

@@ -1,0 +1,50 @@
+"""What is left of what was erased, as a server tells it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from turnkeeper.client.pages import Page
+from turnkeeper.client.part import Part
+from turnkeeper.model.ids import ReceiptId, UserId
+from turnkeeper.model.receipt import Erased, ErasedKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    id: ReceiptId
+    kind: ErasedKind
+    subject: str
+    erased: Erased
+    erased_by: UserId
+    erased_at: datetime
+
+
+class Erasing(Part):
+    async def receipts(self, *, before: str | None = None, limit: int = 50) -> Page[Receipt]:
+        """Newest first; for owner and admin."""
+        return await self._page(receipt_of, "receipts", cursor=before, limit=limit)
+
+    async def receipt(self, receipt_id: str) -> Receipt:
+        """For owner and admin. Raises ReceiptNotFound."""
+        return receipt_of(await self._ask("GET", "receipts", receipt_id))
+
+    async def session(self, session_id: str) -> Receipt:
+        """For its owner, and for owner and admin of the tenant. Raises SessionNotFound or NotAllowed."""
+        return receipt_of(await self._ask("DELETE", "sessions", session_id))
+
+    async def user(self, user: str) -> Receipt:
+        """For the user itself, and for owner and admin of its tenant. Raises UserNotFound, NotAllowed or LastOwner."""
+        return receipt_of(await self._ask("DELETE", "users", user))
+
+
+def receipt_of(told: Mapping[str, Any]) -> Receipt:
+    return Receipt(
+        id=ReceiptId(told["id"]),
+        kind=ErasedKind(told["kind"]),
+        subject=told["subject"],
+        erased=Erased.of(told),
+        erased_by=UserId(told["erased_by"]),
+        erased_at=datetime.fromisoformat(told["erased_at"]),
+    )

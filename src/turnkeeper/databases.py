@@ -1,0 +1,78 @@
+"""What an operator does to a whole database, from Python as from the terminal; no Turnkeeper has to be open."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+from turnkeeper.errors import MoveRefused
+from turnkeeper.ports.tables import Survey, Tables
+from turnkeeper.upkeep import moving
+from turnkeeper.upkeep.moving import Copied, Moved, Watching
+from turnkeeper.wiring import copy_graphs, open_tables
+
+__all__ = ["Moved", "Survey", "Watching", "move", "reopen", "survey", "upgrade", "vacuum"]
+
+GRACE_SECONDS = 30.0
+
+
+async def survey(database: str) -> Survey:
+    """What can be said of it at a glance; changes nothing."""
+    async with _opened(database) as tables:
+        return await tables.survey()
+
+
+async def upgrade(database: str) -> Sequence[str]:
+    """Bring it up to date, and name the migrations that were applied. Safe to repeat."""
+    async with _opened(database) as tables:
+        return await tables.upgrade()
+
+
+async def vacuum(database: str) -> tuple[int, int]:
+    """Give back the room of what was deleted; the size before and after, in bytes."""
+    async with _opened(database) as tables:
+        return await tables.vacuum()
+
+
+async def move(
+    source: str, target: str, *, grace_seconds: float = GRACE_SECONDS, watching: Watching | None = None
+) -> Moved:
+    """Move everything from one database into an empty one, while nodes on the source go on reading.
+
+    Raises MoveRefused; then the source is as it was, and the target is one that no node opens.
+    """
+    if _is_same(source, target):
+        raise MoveRefused("The two are the same database.")
+    watching = watching or _nobody
+    async with _opened(source) as here, _opened(target) as there:
+
+        async def beside() -> Sequence[Copied]:
+            told = partial(watching, "copying the memory of graphs", total=0)
+            return await copy_graphs(source, target, told) if await here.has_graphs() else ()
+
+        return await moving.move(here, there, grace_seconds=grace_seconds, watching=watching, beside=beside)
+
+
+async def reopen(database: str, *, although_moved: bool = False) -> None:
+    """Let writes in again after a move that did not come to its end. Raises MoveRefused."""
+    async with _opened(database) as tables:
+        await moving.reopen(tables, although_moved=although_moved)
+
+
+@asynccontextmanager
+async def _opened(database: str) -> AsyncIterator[Tables]:
+    tables = open_tables(database)
+    await tables.open()
+    try:
+        yield tables
+    finally:
+        await tables.close()
+
+
+def _is_same(source: str, target: str) -> bool:
+    if "://" in source.removeprefix("sqlite:///") or "://" in target.removeprefix("sqlite:///"):
+        return source == target
+    return Path(source.removeprefix("sqlite:///")).resolve() == Path(target.removeprefix("sqlite:///")).resolve()
+
+
+def _nobody(step: str, done: int, total: int) -> None: ...

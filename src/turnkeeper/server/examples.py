@@ -1,0 +1,136 @@
+"""An example for every body and every answer of the OpenAPI document, composed from the examples of its fields.
+
+A field has its own example, or that of its name: `session_id` is the same session wherever it stands.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+JSON = "application/json"
+MOMENT = "2026-11-16T09:30:00Z"
+SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
+DEEPEST = 8
+
+BY_NAME: Mapping[str, Any] = {
+    "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
+    "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
+    "base_id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
+    "source_id": "src_01M7HYQ3Y3V5W7X9Y1Z3A5B7C9",
+    "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+    "pointer_id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
+    "binding_id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
+    "approval_id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
+    "receipt_id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
+    "delivery_id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
+    "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
+    "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
+    "request_id": "order-7",
+    "trace_id": "0af7651916cd43dd8448eb211c80319c",
+    "sha256": SHA256,
+    "hash": SHA256,
+    "context_sha256": SHA256,
+    "manifest": SHA256,
+    "parent": SHA256,
+    "agent": "concierge",
+    "user": "ada",
+    "owner": "ada",
+    "tenant": "acme",
+    "title": "A table for two",
+    "text": "For when?",
+    "message": "A table for two",
+    "content": "A table for two",
+    "name": "handbook",
+    "status": "active",
+    "role": "member",
+    "model": "small",
+    "media_type": "text/plain",
+    "version": 3,
+    "revision": 4,
+    "turns": 2,
+    "turn": 2,
+    "epoch": 1,
+    "limit": 50,
+    "address": "ada@example.org",
+    "reason": "no longer needed",
+    "description": "What we tell newcomers",
+    "language": "en-GB",
+    "format": "text",
+}
+
+
+def put_examples(document: dict[str, Any]) -> None:
+    """Give an example to each JSON body and each JSON answer that has none."""
+    parts = document["components"]["schemas"]
+    for operation in _operations(document):
+        for media in _json_of(operation.get("requestBody", {})):
+            _put(media, parts, is_request=True)
+        for status, response in operation["responses"].items():
+            if status.startswith("2"):
+                for media in _json_of(response):
+                    _put(media, parts, is_request=False)
+
+
+def _operations(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for operations in document["paths"].values():
+        yield from operations.values()
+
+
+def _json_of(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for media_type, media in part.get("content", {}).items():
+        if media_type == JSON:
+            yield media
+
+
+def _put(media: dict[str, Any], parts: Mapping[str, Any], *, is_request: bool) -> None:
+    if "example" not in media and "examples" not in media and media.get("schema"):
+        media["example"] = _Composer(parts, is_request).example_of(media["schema"], "", 0)
+
+
+class _Composer:
+    def __init__(self, parts: Mapping[str, Any], is_request: bool) -> None:
+        self._parts = parts
+        self._is_request = is_request
+
+    def example_of(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
+        if "$ref" in schema:
+            schema = {**self._parts[schema["$ref"].rpartition("/")[2]], **schema}
+            schema.pop("$ref")
+        for given in ("examples", "enum"):
+            if schema.get(given):
+                return schema[given][0]
+        if "const" in schema:
+            return schema["const"]
+        for choice in ("anyOf", "oneOf", "allOf"):
+            if choice in schema:
+                return self.example_of(schema[choice][0], name, depth)
+        if name in BY_NAME and schema.get("type") == _type_of(BY_NAME[name]):
+            return BY_NAME[name]
+        return self._by_type(schema, name, depth)
+
+    def _by_type(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
+        match schema.get("type"):
+            case "object":
+                return self._object(schema, depth)
+            case "array":
+                return [] if depth > DEEPEST else [self.example_of(schema.get("items", {}), name[:-1], depth + 1)]
+            case "string":
+                return MOMENT if schema.get("format") == "date-time" else schema.get("default") or name or "text"
+            case "integer" | "number":
+                return schema.get("default") or schema.get("minimum", 1)
+            case "boolean":
+                return bool(schema.get("default", False))
+        return None
+
+    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        if depth > DEEPEST:
+            return {}
+        wanted = schema.get("required", ()) if self._is_request else schema.get("properties", {})
+        return {
+            name: self.example_of(part, name, depth + 1)
+            for name, part in schema.get("properties", {}).items()
+            if name in wanted
+        }
+
+
+def _type_of(value: Any) -> str:
+    return "integer" if isinstance(value, int) else "string"
