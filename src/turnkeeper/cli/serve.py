@@ -177,7 +177,7 @@ def _identities_of(settings: Settings, made_token: str | None) -> Identities:
     if made_token is not None and not is_local:
         raise CannotStart(
             f"Listening on {settings.host} lets other machines in, so say who may come: "
-            "give --token, --identities or the settings jwks or jwt_secret, or listen on 127.0.0.1."
+            "give --token or --identities, set jwks or jwt_secret, or listen on 127.0.0.1."
         )
     found = []
     if settings.identities:

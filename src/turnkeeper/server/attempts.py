@@ -25,10 +25,11 @@ class Attempts:
 
     def check(self, address: str, token_hash: bytes) -> None:
         """Raises TooManyAttempts, which says when the next one is allowed."""
-        count = self._count(address)
-        if count < self._most or self._let_in.get(token_hash, -LET_IN_SECONDS) > self._now() - LET_IN_SECONDS:
+        # One more must fit: what was forgotten meanwhile is less than a whole one, most of the time.
+        over = self._count(address) + 1 - self._most
+        if over <= 0 or self._let_in.get(token_hash, -LET_IN_SECONDS) > self._now() - LET_IN_SECONDS:
             return
-        raise TooManyAttempts(int((count - self._most + 1) * MINUTE / self._most * 1000) + 1)
+        raise TooManyAttempts(int(over * MINUTE / self._most * 1000) + 1)
 
     def failed(self, address: str) -> None:
         if len(self._failures) >= MOST_ADDRESSES:

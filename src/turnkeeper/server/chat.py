@@ -141,14 +141,14 @@ async def answer_run(
     request_id = one_request_id(body.request_id, idempotency_key)
     if request_id is not None:
         exchange.request_id = request_id
-    ticket = await answer_run(keeper, caller, run_id, body.message, request_id, exchange.trace_id)
+    ticket = await submit_answer(keeper, caller, run_id, body.message, request_id, exchange.trace_id)
     reply = await first_of(keeper.reply_to(ticket), closing.over())
     if reply is None:
         raise taken_but_leaving(ticket)
     return ChatOut.of(reply)
 
 
-async def answer_run(
+async def submit_answer(
     keeper: Turnkeeper, caller: Principal, run_id: str, message: str, request_id: str | None, trace_id: str
 ) -> Ticket:
     run = await keeper.run(run_id, principal=caller)
