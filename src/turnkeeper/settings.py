@@ -162,7 +162,7 @@ class Settings:
             yield ("explanation_detail",), f"explanation_detail is full or summary, not {self.explanation_detail!r}"
         if self.idle_seconds < 1 or self.session_units < 1:
             yield ("idle_seconds", "session_units"), "idle_seconds and session_units are at least 1"
-        if not 0 <= self.port <= 65_535:
+        if self.port > 65_535:
             yield ("port",), f"port is a number from 0 to 65535, not {self.port}"
         if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
             yield ("bus_port",), f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}"
