@@ -127,7 +127,7 @@ async def _submitted(
     responses=problems(*WITH_BODY, *TALKING),
 )
 @asks("runs:write")
-async def answer_run(
+async def answer_question(
     run_id: str,
     request: Request,
     body: AnswerIn,
