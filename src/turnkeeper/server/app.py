@@ -15,6 +15,7 @@ from turnkeeper.server import (
     converting,
     definitions,
     deliveries,
+    docs_page,
     erasure,
     explanations,
     histories,
@@ -35,14 +36,23 @@ from turnkeeper.server.middleware import ExchangeMiddleware
 from turnkeeper.server.openapi import describe, operation_id
 from turnkeeper.server.version import own_version
 
+ABOUT = """Keeps conversations: every turn is a transaction on a session.
+
+Every request under `/api/v1` carries `Authorization: Bearer TOKEN`. What is wrong is told as
+`application/problem+json`; programs go by its `code`, which never changes, and by `retryable`.
+
+Lists come in pages: ask for the rest with `?cursor=` and what `next` of a page says. `ETag` and `If-Match` keep two
+people from overwriting each other's settings. A POST with an `Idempotency-Key` is done once, however often it is sent.
+"""
+
 
 def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
     """The keeper is given opened, and closed by whoever opened it."""
     app = FastAPI(
         title="turnkeeper",
         version=own_version(),
-        description="Keeps conversations: every turn is a transaction on a session.",
-        docs_url=None,  # These two load from a third-party host.
+        description=ABOUT,
+        docs_url=None,  # These two load from a third-party host; docs_page is ours.
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=operation_id,
@@ -89,6 +99,7 @@ def create_app(keeper: Turnkeeper, identities: Identities) -> FastAPI:
         api.include_router(router)
     app.include_router(api)
     app.include_router(house.router)
+    app.include_router(docs_page.router)
     app.add_middleware(ExchangeMiddleware)
     render_errors(app, keeper)
     describe(app)

@@ -136,11 +136,11 @@ def _with_methods(error: HTTPException, request: Request) -> Mapping[str, str] |
 
 def _methods_at(request: Request) -> str:
     """What all routes of this address take together; the framework knows the first of them alone."""
-    found: set[str] = set()
-    for template, operations in request.app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), request.url.path):
-            found |= {method.upper() for method in operations}
-    return ", ".join(sorted(found))
+    path, paths = request.url.path, request.app.openapi()["paths"]
+    fitting = [known for known in paths if re.fullmatch(re.sub(r"{\w+}", "[^/]+", known), path)]
+    # An address of its own, such as /sessions/current, is no session of this id.
+    of_address = [path] if path in fitting else fitting
+    return ", ".join(sorted({method.upper() for known in of_address for method in paths[known]}))
 
 
 def _body_hash(request: Request) -> str | None:

@@ -102,10 +102,18 @@ class _Composer:
             return schema["const"]
         for choice in ("anyOf", "oneOf", "allOf"):
             if choice in schema:
-                return self.example_of(schema[choice][0], name, depth)
+                return self._choice(schema[choice], name, depth)
         if name in BY_NAME and schema.get("type") == _type_of(BY_NAME[name]):
             return BY_NAME[name]
         return self._by_type(schema, name, depth)
+
+    def _choice(self, choices: list[Mapping[str, Any]], name: str, depth: int) -> Any:
+        """What may be null is null, unless there is something to show for it."""
+        first = choices[0]
+        is_telling = "$ref" in first or first.get("examples") or first.get("enum") or first.get("format")
+        if {"type": "null"} in choices and name not in BY_NAME and not is_telling:
+            return None
+        return self.example_of(first, name, depth)
 
     def _by_type(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
         match schema.get("type"):
@@ -128,8 +136,13 @@ class _Composer:
         return {
             name: self.example_of(part, name, depth + 1)
             for name, part in schema.get("properties", {}).items()
-            if name in wanted
+            if name in wanted and (self._is_request or not _is_rare(name, part, schema))
         }
+
+
+def _is_rare(name: str, part: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+    """A field that is left out of most answers, and of which nothing is known to show."""
+    return name not in whole.get("required", ()) and name not in BY_NAME and {"type": "null"} in part.get("anyOf", ())
 
 
 def _type_of(value: Any) -> str:

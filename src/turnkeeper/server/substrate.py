@@ -24,7 +24,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, Limit, NoCursor
+from turnkeeper.server.parameters import IdCursor, Limit, NoCursor
 from turnkeeper.server.wire import Id, Page, page_of
 from turnkeeper.server.wire_substrate import (
     AdvanceIn,
@@ -290,7 +290,9 @@ async def read_pointer_history(
     ),
 )
 @asks("sessions:write")
-async def publish_outputs(session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller) -> PublishedOut:
+async def publish_outputs(
+    session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller
+) -> PublishedOut:
     """Bring artifacts out of a session: a manifest, the move of a pointer and their entries in the feed, or nothing."""
     published = await keeper.substrate.publish(
         session_id,

@@ -35,6 +35,24 @@ class Inbound(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def one_of(*choices: str | tuple[str, ...]) -> dict[str, Any]:
+    """What the schema of a body says of which one field, or group of fields, is given and all others are not."""
+    groups = [(choice,) if isinstance(choice, str) else choice for choice in choices]
+    return {
+        "oneOf": [
+            {
+                "required": list(group),
+                "properties": {
+                    name: {"not": {"type": "null"}} if name in group else {"type": "null"}
+                    for each in groups
+                    for name in each
+                },
+            }
+            for group in groups
+        ]
+    }
+
+
 class Choosing(Inbound):
     """What to use: a plugin id for each kind, a model, and how hard to think."""
 
@@ -83,26 +101,63 @@ Ids = Annotated[list[Id], Field(max_length=500)]
 Hashes = Annotated[list[Sha256], Field(max_length=500)]
 
 
-class PinIn(Inbound):
-    """Something to mount. A pointer is followed, or fixed to where it stands now."""
-
-    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
-    id: Id
-    mode: Literal["follow", "fixed"] = "follow"
-
-    @property
-    def pin(self) -> Pin:
-        kind = MountKind.KNOWLEDGE_BASE if self.kind == "kb" else MountKind(self.kind)
-        return Pin(kind=kind, id=self.id, mode=MountMode(self.mode))
-
-
-class UnpinIn(Inbound):
-    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
+class UnpinPointerIn(Inbound):
+    kind: Literal["pointer"]
     id: Id
 
     @property
     def ref(self) -> MountRef:
-        return PinIn(kind=self.kind, id=self.id).pin.ref
+        return MountRef(kind=MountKind.POINTER, id=self.id)
+
+
+class UnpinBaseIn(Inbound):
+    """`kb` is short for `knowledge_base`."""
+
+    kind: Literal["knowledge_base", "kb"]
+    id: Id
+
+    @property
+    def ref(self) -> MountRef:
+        return MountRef(kind=MountKind.KNOWLEDGE_BASE, id=self.id)
+
+
+class UnpinArtifactIn(Inbound):
+    kind: Literal["artifact"]
+    id: Sha256
+
+    @property
+    def ref(self) -> MountRef:
+        return MountRef(kind=MountKind.ARTIFACT, id=self.id)
+
+
+class Pinned(Inbound):
+    mode: Literal["follow", "fixed"] = Field(
+        default="follow", description="A pointer is followed, or fixed to where it stands now."
+    )
+
+    @property
+    def ref(self) -> MountRef:
+        raise NotImplementedError
+
+    @property
+    def pin(self) -> Pin:
+        return Pin(kind=self.ref.kind, id=self.ref.id, mode=MountMode(self.mode))
+
+
+class PinPointerIn(UnpinPointerIn, Pinned):
+    pass
+
+
+class PinBaseIn(UnpinBaseIn, Pinned):
+    pass
+
+
+class PinArtifactIn(UnpinArtifactIn, Pinned):
+    pass
+
+
+PinIn = Annotated[PinPointerIn | PinBaseIn | PinArtifactIn, Field(discriminator="kind")]
+UnpinIn = Annotated[UnpinPointerIn | UnpinBaseIn | UnpinArtifactIn, Field(discriminator="kind")]
 
 
 class MountsIn(Inbound):
@@ -162,6 +217,8 @@ class SettingsIn(Mounting):
 
     Whole lists name what is to be mounted of a kind, all in all. `idle` is a pause with this reason.
     """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     title: Title | None = None
     double_text: Literal["enqueue", "reject", "rollback", "interrupt", "merge"] | None = None
