@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.scale import rounds
 from tests.server.agents import set_up
 from tests.server.test_two_identities import everything_of
-from turnkeeper import Principal, Role, TenantId, Turnkeeper, UserId
+from turnkeeper import Principal, Role, Settings, TenantId, Turnkeeper, UserId
 from turnkeeper.server.app import create_app
 from turnkeeper.server.identities import Identity, StaticIdentities, hash_of
 from turnkeeper.server.listen import ProblemProtocol, bind, url_of
@@ -67,8 +67,8 @@ class House:
 async def a_house(folder: Path) -> AsyncIterator[House]:
     """A server in this loop, with something of every kind in it."""
     everyone = [Identity(token_hash=hash_of(f"token-of-{who.user}"), principal=who) for who in (ADA, *OTHERS)]
-    limits = {"rate_per_second": 1e6, "rate_burst": 10**6, "run_seconds": 5.0}
-    async with Turnkeeper.open(folder / "conversations.db", default_agent="echo", **limits) as keeper:
+    settings = Settings(default_agent="echo", rate_per_second=1e6, rate_burst=10**6, run_seconds=5.0)
+    async with Turnkeeper.open(folder / "conversations.db", settings=settings) as keeper:
         set_up(keeper)
         app = create_app(keeper, StaticIdentities(everyone))
         counter = Counter(app)

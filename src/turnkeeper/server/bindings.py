@@ -64,6 +64,7 @@ async def list_bindings(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
 )
 @asks("bindings:manage")
 async def read_binding(binding_id: str, keeper: Keeper, caller: Caller) -> BindingOut:
+    """One binding, without its secrets."""
     return BindingOut.of(await keeper.bindings.get(binding_id, principal=caller))
 
 

@@ -49,6 +49,7 @@ async def metrics(keeper: Keeper) -> Response:
 
 @router.get("/", name="welcome", response_class=HTMLResponse)
 async def welcome() -> HTMLResponse:
+    """A page that says where to go."""
     return HTMLResponse(
         PAGE, headers={"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "no-referrer"}
     )

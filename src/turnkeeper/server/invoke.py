@@ -132,7 +132,7 @@ def _handle(ticket: Ticket) -> Response:
     handle = RunHandle(
         run_id=run.id,
         session_id=run.session_id,
-        status=run.status.value,
+        status=run.status,
         trace_id=run.trace_id,
         created=ticket.created,
         run=place,

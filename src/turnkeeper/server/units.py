@@ -95,7 +95,14 @@ async def edit_unit(
     session_id: str,
     unit_id: str,
     request: Request,
-    change: Annotated[dict[str, Any], Body(min_length=1, description="Fields of the unit with their new values.")],
+    change: Annotated[
+        dict[str, Any],
+        Body(
+            min_length=1,
+            description="Fields of the unit with their new values.",
+            examples=[{"statement": "Ada likes the table by the window."}],
+        ),
+    ],
     keeper: Keeper,
     caller: Caller,
     closing: NodeClosing,
