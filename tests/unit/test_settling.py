@@ -82,7 +82,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsInvalid) as invalid:
         settings_from({}, file=wrong)
-    environment = {f"TURNKEEPER_{name.upper()}": MARKER for name in SECRET} | {
+    environment = {f"TURNKEEPER_{name.upper()}": f"scheme://{MARKER}" for name in SECRET} | {
         "TURNKEEPER_MODEL_NAME": "m",
         "TURNKEEPER_MAIL_FROM": "a@example.org",
     }
@@ -92,6 +92,7 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     assert len(invalid.value.faults) == len(SECRET)
     assert MARKER not in str(invalid.value)
     assert {settled.shown(name) for name in SECRET} == {"(secret)"}
+    assert settle({"TURNKEEPER_DATABASE": "x.db"}).shown("database") == "x.db"
 
 
 def test_the_file_is_the_one_that_is_named_or_the_usual_one_of_the_folder(tmp_path: Path) -> None:
