@@ -1,5 +1,6 @@
 """What an operator does to a whole database, from Python as from the terminal; no Turnkeeper has to be open."""
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from turnkeeper.upkeep import moving
 from turnkeeper.upkeep.moving import Copied, Moved, Watching
 from turnkeeper.wiring import copy_graphs, open_tables
 
-__all__ = ["Moved", "Survey", "Watching", "move", "reopen", "survey", "upgrade", "vacuum"]
+__all__ = ["Moved", "Survey", "Watching", "clock_difference", "move", "reopen", "survey", "upgrade", "vacuum"]
 
 GRACE_SECONDS = 30.0
 
@@ -20,6 +21,15 @@ async def survey(database: str) -> Survey:
     """What can be said of it at a glance; changes nothing."""
     async with _opened(database) as tables:
         return await tables.survey()
+
+
+async def clock_difference(database: str) -> float:
+    """How many seconds the clock of the database is ahead of ours; half of the way there and back is allowed for."""
+    async with _opened(database) as tables:
+        asked = time.time_ns() // 1000
+        told = await tables.clock()
+        heard = time.time_ns() // 1000
+    return (told - (asked + heard) / 2) / 1_000_000
 
 
 async def upgrade(database: str) -> Sequence[str]:

@@ -30,14 +30,6 @@ class Settings:
     port: int = 8765
     token: str | None = field(default=None, repr=False)
     identities: str | None = None
-    jwt_secret: str | None = field(default=None, repr=False)
-    jwks: str | None = None
-    jwt_issuer: str | None = None
-    jwt_audience: str | None = None
-    login_seconds: float = 43_200.0
-    failed_tokens: int = 20
-    trusted_proxies: str | None = None
-    keys: int = 100
     default_agent: str = "symbolic"
     policy: str | None = None
     envelopes: str = "strict"
@@ -170,21 +162,7 @@ class Settings:
             yield ("explanation_detail",), f"explanation_detail is full or summary, not {self.explanation_detail!r}"
         if self.idle_seconds < 1 or self.session_units < 1:
             yield ("idle_seconds", "session_units"), "idle_seconds and session_units are at least 1"
-        if self.jwt_secret is not None and self.jwks is not None:
-            yield ("jwt_secret", "jwks"), "jwt_secret and jwks exclude each other: who signs tokens is one issuer"
-        if (self.jwt_secret is not None or self.jwks is not None) and not self.jwt_audience:
-            yield (
-                ("jwt_audience",),
-                "jwt_audience says for whom tokens are made; without it those for others would do here",
-            )
-        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < 32:
-            yield ("jwt_secret",), "jwt_secret has at least 32 bytes; shorter ones can be guessed"
-        if self.failed_tokens < 1 or self.keys < 1 or self.login_seconds < 60:
-            yield (
-                ("failed_tokens", "keys", "login_seconds"),
-                "failed_tokens and keys are at least 1, and login_seconds at least 60",
-            )
-        if not 0 <= self.port <= 65_535:
+        if self.port > 65_535:
             yield ("port",), f"port is a number from 0 to 65535, not {self.port}"
         if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
             yield ("bus_port",), f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}"

@@ -20,7 +20,7 @@ FILE_VARIABLE = f"{PREFIX}CONFIG"
 FILE_NAME = "turnkeeper.toml"
 
 # Variables of ours that are no settings: of the command line and of the tests.
-OTHERS = {"agent", "config", "demo", "session", "setup", "soak", "tenant", "url"}
+OTHERS = {"agent", "bus_setup", "config", "demo", "session", "setup", "soak", "tenant", "url"}
 
 FIELDS = {each.name: each for each in dataclasses.fields(Settings)}
 SECRET = frozenset(name for name, each in FIELDS.items() if not each.repr)
@@ -39,9 +39,10 @@ class Settled:
     sources: Mapping[str, str] = field(default_factory=dict)
 
     def shown(self, name: str) -> str:
-        """The value as it may be shown."""
+        """The value as it may be shown. An address may hold a password; a file is only a name."""
         value = getattr(self.settings, name)
-        return str(value) if name not in SECRET or value is None else "(secret)"
+        is_file = name == "database" and "://" not in value
+        return str(value) if name not in SECRET or value is None or is_file else "(secret)"
 
 
 def settings_from(environment: Mapping[str, str], *, file: Path | None = None, **given: Any) -> Settings:

@@ -206,10 +206,10 @@ def test_bindings_are_made_read_changed_listed_and_removed_and_never_show_a_secr
     ("body", "pointer"),
     [
         ({"auth": "signature"}, None),
-        ({"reply": {"kind": "http"}}, "/reply"),
+        ({"reply": {"kind": "http"}}, "/reply/url"),
         ({"reply": {"kind": "http", "url": "http://x/", "secret": "short"}}, "/reply/secret"),
         ({"reply": {"kind": "smtp"}}, "/reply/kind"),
-        ({"reply": {"kind": "none", "url": "http://x/"}}, "/reply"),
+        ({"reply": {"kind": "none", "url": "http://x/"}}, "/reply/url"),
         ({"strangers": "welcome"}, "/strangers"),
         ({"grants": ["a b"]}, "/grants/0"),
         ({"secret": SECRET}, "/secret"),

@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from tests.server.conftest import House
-from tests.server.process import Api
 from turnkeeper.keeping.envelopes import check_envelope
+from turnkeeper.model.feed import FeedType
 
 LAYERS = ("tenants", "projects", "objectives")
 
@@ -145,6 +146,8 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "DELETE /api/v1/bindings/{binding_id}/contacts",
         "GET /api/v1/deliveries",
         "POST /api/v1/deliveries/{delivery_id}/retry",
+        "GET /docs",
+        "GET /docs/{file}",
         "GET /healthz",
         "GET /readyz",
         "GET /",
@@ -211,9 +214,79 @@ def test_the_house_answers_without_a_token(house: House) -> None:
     assert stranger.get("/").headers["content-security-policy"] == "default-src 'none'"
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc"])
-def test_no_page_loads_from_a_third_party(ben: Api, path: str) -> None:
-    assert ben.client.get(path).status_code == 404
+def test_the_page_of_the_api_asks_nothing_of_a_third_party(house: House) -> None:
+    stranger = house.api(None).client
+    page = stranger.get("/docs")
+    parts = re.findall(r'(?:src|href)="(?!data:)([^"]+)"', page.text)
+
+    assert "script-src 'self'; style-src 'self'" in page.headers["content-security-policy"]
+    assert "<script>" not in page.text
+    assert "style=" not in page.text
+    assert parts
+    assert all(stranger.get(f"/{part}").status_code == 200 for part in parts)
+    assert "validatorUrl: null" in stranger.get("/docs/docs.js").text
+    assert stranger.get("/docs/core.py").status_code == 422
+    assert stranger.get("/redoc").status_code == 404
+
+
+def operations_of(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"{method.upper()} {path}", operation)
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    ]
+
+
+def test_every_operation_and_parameter_is_described(document: dict[str, Any]) -> None:
+    ids = [operation["operationId"] for _, operation in operations_of(document)]
+    groups = [group["name"] for group in document["tags"]]
+
+    assert len(ids) == len(set(ids))
+    for where, operation in operations_of(document):
+        assert operation["summary"], where
+        assert operation.get("description"), where
+        assert set(operation["tags"]) <= set(groups), where
+        for parameter in operation.get("parameters", []):
+            assert parameter.get("description"), (where, parameter["name"])
+
+
+def test_every_json_body_and_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
+    checked = 0
+    for where, operation in operations_of(document):
+        answers = [answer for status, answer in operation["responses"].items() if status < "300"]
+        for part in (operation.get("requestBody", {}), *answers):
+            media = part.get("content", {}).get("application/json")
+            if media and media["schema"]:
+                fits(document, media["schema"], media["example"], where)
+                checked += 1
+
+    assert checked > 150
+
+
+def test_every_problem_of_every_route_has_an_example(document: dict[str, Any]) -> None:
+    for where, operation in operations_of(document):
+        for status, answer in operation["responses"].items():
+            if status >= "400":
+                for name in answer["content"]["application/problem+json"]["examples"]:
+                    example = document["components"]["examples"][name]["value"]
+                    fits(document, {"$ref": "#/components/schemas/Problem"}, example, where)
+                    assert example["code"] == name
+
+
+def test_variants_are_told_apart_by_a_discriminator(document: dict[str, Any]) -> None:
+    shapes = document["components"]["schemas"]
+
+    assert shapes["Frame"]["discriminator"]["propertyName"] == "type"
+    assert set(shapes["Frame"]["discriminator"]["mapping"]) == {*FeedType, "stream.broken"}
+    for body, field, by in (("MountsIn", "pin", "kind"), ("MountsIn", "unpin", "kind")):
+        assert shapes[body]["properties"][field]["items"]["discriminator"]["propertyName"] == by
+    assert shapes["BindingIn"]["properties"]["reply"]["anyOf"][0]["discriminator"]["propertyName"] == "kind"
+
+
+def fits(document: dict[str, Any], schema: dict[str, Any], example: Any, where: str) -> None:
+    whole = {**schema, "components": document["components"]}
+    faults = list(jsonschema_rs.Draft202012Validator(whole, validate_formats=True).iter_errors(example))
+    assert not faults, (where, faults[0].message, list(faults[0].instance_path))
 
 
 def references_in(part: Any) -> list[str]:

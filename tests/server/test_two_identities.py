@@ -30,7 +30,16 @@ WHO = {
 }
 PREFIX = "/api/v1"
 # Of everyone, or about the caller alone.
-HOUSE = {"/healthz", "/readyz", "/metrics", "/", f"{PREFIX}/schemas", f"{PREFIX}/schemas/{{name}}"}
+HOUSE = {
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/",
+    "/docs",
+    "/docs/{file}",
+    f"{PREFIX}/schemas",
+    f"{PREFIX}/schemas/{{name}}",
+}
 _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}")
 _REQUEST = re.compile(r"req_[0-9a-f]+")

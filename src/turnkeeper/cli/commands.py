@@ -163,6 +163,20 @@ def explain(
     return explain(run, source, shape="mermaid" if mermaid else "json" if json else "tree", full=full)
 
 
+@app.command
+def doctor(
+    *,
+    database: Annotated[str | None, flag("database", "A SQLite file or postgresql://...")] = None,
+    agent: Annotated[list[str] | None, flag("agent", "See whether this agent can be served; may be repeated.")] = None,
+    setup: Annotated[list[str] | None, flag("setup", "The same for what --setup of serve names.")] = None,
+    json: Annotated[bool, Parameter(name="--json", help="As JSON, for programs.", negative=())] = False,
+) -> int:
+    """Say what this host can do, what is wrong with its settings, and how to mend it. Exits with 1 at a fault."""
+    from turnkeeper.cli.doctor import examine
+
+    return examine(database=database, agents=agent or (), setup=setup or (), as_json=json)
+
+
 @audit.command
 def verify(
     *,

@@ -64,9 +64,9 @@ class CannotStart(Exception):
 def serve(wanted: Wanted) -> int:
     log_to_stderr()
     try:
-        agents = [_agent_of(spec) for spec in wanted.agents]
-        setups = [_function_at(spec) for spec in wanted.setup]
-        bus_setups = [_function_at(spec, f"--bus-setup {spec}") for spec in wanted.bus_setup]
+        agents = [agent_of(spec) for spec in wanted.agents]
+        setups = [function_at(spec) for spec in wanted.setup]
+        bus_setups = [function_at(spec, f"--bus-setup {spec}") for spec in wanted.bus_setup]
         known = _settings_of(wanted, agents)
         settings = known.settings
         if settings.debug == "on":
@@ -215,15 +215,15 @@ def _bound(settings: Settings) -> socket.socket:
         raise CannotStart(f"Cannot listen on {place}: {error.strerror or error}.") from None
 
 
-def _agent_of(spec: str) -> tuple[str, Any]:
+def agent_of(spec: str) -> tuple[str, Any]:
     """The name and the function that `module:function` or `name=module:function` means."""
     given, _, place = spec.rpartition("=")
     if not all(place.partition(":")[::2]):
         raise CannotStart(f"--agent is module:function or name=module:function, not {spec!r}.")
-    return given or place.partition(":")[2], _function_at(place, f"--agent {spec}")
+    return given or place.partition(":")[2], function_at(place, f"--agent {spec}")
 
 
-def _function_at(place: str, flag: str | None = None) -> Callable[..., Any]:
+def function_at(place: str, flag: str | None = None) -> Callable[..., Any]:
     """What `module:function` means; modules are looked for in the current folder, too."""
     flag = flag or f"--setup {place}"
     module_name, _, function_name = place.partition(":")

@@ -11,7 +11,7 @@ from turnkeeper.settling import Settled, file_for, settle
 
 def settled(*, otherwise: Mapping[str, Any] | None = None, **given: Any) -> Settled:
     """Raises ValueError with all that is wrong."""
-    return settle(os.environ, file=file_for(os.environ, Path.cwd()), otherwise=otherwise, **given)
+    return settle(os.environ, file=file_for(os.environ, Path()), otherwise=otherwise, **given)
 
 
 def own_settings(**given: Any) -> Settings:

@@ -68,6 +68,9 @@ class Tables(Protocol):
     async def upgrade(self) -> Sequence[str]:
         """Bring the schema up to date under its lock, and name what was applied; a new database is made."""
 
+    async def clock(self) -> int:
+        """The clock by which leases go, in microseconds since 1970."""
+
     async def vacuum(self) -> tuple[int, int]:
         """Give back the room of what was deleted: the size before and after, in bytes."""
 

@@ -15,6 +15,7 @@ from turnkeeper.server import (
     converting,
     definitions,
     deliveries,
+    docs_page,
     erasure,
     explanations,
     histories,
@@ -38,6 +39,15 @@ from turnkeeper.server.openapi import describe, operation_id
 from turnkeeper.server.tokens import Tokens
 from turnkeeper.server.version import own_version
 
+ABOUT = """Keeps conversations: every turn is a transaction on a session.
+
+Every request under `/api/v1` carries `Authorization: Bearer TOKEN`. What is wrong is told as
+`application/problem+json`; programs go by its `code`, which never changes, and by `retryable`.
+
+Lists come in pages: ask for the rest with `?cursor=` and what `next` of a page says. `ETag` and `If-Match` keep two
+people from overwriting each other's settings. A POST with an `Idempotency-Key` is done once, however often it is sent.
+"""
+
 
 def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     """The keeper is given opened, and closed by whoever opened it."""
@@ -45,8 +55,8 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     app = FastAPI(
         title="turnkeeper",
         version=own_version(),
-        description="Keeps conversations: every turn is a transaction on a session.",
-        docs_url=None,  # These two load from a third-party host.
+        description=ABOUT,
+        docs_url=None,  # These two load from a third-party host; docs_page is ours.
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=operation_id,
@@ -96,6 +106,7 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     app.include_router(api)
     app.include_router(login.door, prefix=API)
     app.include_router(house.router)
+    app.include_router(docs_page.router)
     app.add_middleware(ExchangeMiddleware)
     render_errors(app, keeper)
     describe(app)

@@ -19,7 +19,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import Limit
+from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Id, Page, page_of
 from turnkeeper.server.wire_approvals import ApprovalOut, DecisionIn, ToolOut
 

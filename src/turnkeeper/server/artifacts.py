@@ -44,7 +44,7 @@ FileName = Annotated[str | None, Query(max_length=255, description="Unless Conte
     status_code=201,
     response_model=ArtifactOut,
     responses=problems(BodyTooLarge, AttachmentTooLarge, NotAllowed, UploadLost),
-    openapi_extra={"requestBody": {"required": True, "content": {"*/*": BINARY}}},
+    openapi_extra={"requestBody": {"required": False, "content": {"*/*": BINARY}}},
 )
 @asks("artifacts:write")
 async def keep_artifact(

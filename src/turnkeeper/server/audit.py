@@ -13,12 +13,14 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import problems
-from turnkeeper.server.sessions import Limit
+from turnkeeper.server.parameters import Limit, Moment
 from turnkeeper.server.wire import Outbound, Page, page_of
 
 router = APIRouter(prefix="/audit", tags=["audit"], route_class=GuardedRoute)
 
-Fact = Annotated[str | None, Query(max_length=128)]
+Fact = Annotated[str | None, Query(max_length=128, description="Only entries that say this.")]
+Since = Annotated[Moment | None, Query(description="Only entries of this moment or later.")]
+Until = Annotated[Moment | None, Query(description="Only entries from before this moment.")]
 
 
 class AuditOut(Outbound):
@@ -59,8 +61,8 @@ async def find_audit(
     channel: Fact = None,
     mode: Fact = None,
     stage: Fact = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Since = None,
+    until: Until = None,
     limit: Limit = 50,
     cursor: Annotated[str | None, Query(max_length=200, description="`next` of the page before.")] = None,
 ) -> Page[AuditOut]:

@@ -1,8 +1,6 @@
 """Knowledge bases: making and filling them, and mounting them to sessions."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from turnkeeper.errors import (
     EnvelopeInvalid,
@@ -24,16 +22,13 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, IfMatch, Limit, NoCursor, etag_of, told, version_of
+from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
+from turnkeeper.server.sessions import told
 from turnkeeper.server.wire import Page, SessionOut, page_of
 from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut, SourceTextOut
 
 router = APIRouter(prefix="/kbs", tags=["knowledge bases"], route_class=GuardedRoute)
 mounts = APIRouter(prefix="/sessions/{session_id}/mounts", tags=["knowledge bases"], route_class=GuardedRoute)
-
-IfRevision = Annotated[
-    str | None, Header(alias="If-Match", description="Do it only while the base has this ETag, its revision.")
-]
 
 
 @router.post(
@@ -119,7 +114,7 @@ async def add_source(
     body: SourceIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> SourceOut:
     """Read a text into a base, or what a session knows. A source of the same name gives way to it."""
     trace_id, expected = exchange_of(request).trace_id, version_of(if_match)
@@ -160,7 +155,7 @@ async def remove_source(
     response: Response,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> BaseOut:
     """Take a source out. Sessions that mounted the base before still see it as it was."""
     base = await keeper.bases.remove_source(

@@ -17,7 +17,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import Limit
+from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_channels import (
     BindingChangeIn,
@@ -64,6 +64,7 @@ async def list_bindings(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
 )
 @asks("bindings:manage")
 async def read_binding(binding_id: str, keeper: Keeper, caller: Caller) -> BindingOut:
+    """One binding, without its secrets."""
     return BindingOut.of(await keeper.bindings.get(binding_id, principal=caller))
 
 

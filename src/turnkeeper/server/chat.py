@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from turnkeeper.errors import CarriedInvalid, CarriedStale, EnvelopeInvalid, ShuttingDown
 from turnkeeper.keeper import Turnkeeper
@@ -20,12 +20,11 @@ from turnkeeper.server.closing import NodeClosing, first_of, gone
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import Keeper, MessageRoute
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
+from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
 from turnkeeper.server.wire import AnswerIn, ChatIn, ChatOut
 
 router = APIRouter(tags=["chat"], route_class=MessageRoute)
-
-IdempotencyKey = Annotated[str | None, Header(description="The same as `request_id` in the body.")]
 
 
 @router.post(
@@ -127,7 +126,7 @@ async def _submitted(
     responses=problems(*WITH_BODY, *TALKING),
 )
 @asks("runs:write")
-async def answer_run(
+async def answer_question(
     run_id: str,
     request: Request,
     body: AnswerIn,

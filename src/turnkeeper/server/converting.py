@@ -6,10 +6,11 @@ from turnkeeper import errors
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.carrying import opened
-from turnkeeper.server.chat import IdempotencyKey, one_request_id
+from turnkeeper.server.chat import one_request_id
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
+from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sessions import BEGINNING, told
 from turnkeeper.server.wire import SessionOut
 from turnkeeper.server.wire_custody import AdoptIn, ReleasedOut

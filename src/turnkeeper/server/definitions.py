@@ -8,9 +8,8 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
-from turnkeeper.server.layers import IfRevision
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, Limit, etag_of, version_of
+from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, etag_of, version_of
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_layers import AgentIn, AgentOut, ModelIn, ModelOut
 
@@ -42,7 +41,7 @@ async def put_agent(
     body: AgentIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> AgentOut:
     """Define how an agent may be used here, from the next session on. Its code registers under the same id."""
     await keeper.definitions.put_agent(
@@ -89,7 +88,7 @@ async def put_model(
     body: ModelIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> ModelOut:
     """Say which models a profile stands for, from the next run on."""
     profile = await keeper.definitions.put_model(

@@ -21,7 +21,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import problems
-from turnkeeper.server.sessions import Limit
+from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Id, Page, page_of
 from turnkeeper.server.wire_erasure import ReceiptOut
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -79,7 +79,7 @@ def render_errors(app: FastAPI, keeper: Turnkeeper) -> None:
         return problem_response(error, exchange, more_headers)
 
     async def tell_invalid(request: Request, error: RequestValidationError) -> Response:
-        return await tell(request, invalid(error.errors()))
+        return await tell(request, invalid(error.errors(), error.body))
 
     async def tell_http(request: Request, error: HTTPException) -> Response:
         return await tell(request, _of_http(error, request), _with_methods(error, request))
@@ -89,9 +89,9 @@ def render_errors(app: FastAPI, keeper: Turnkeeper) -> None:
     app.add_exception_handler(HTTPException, tell_http)  # type: ignore[arg-type]
 
 
-def invalid(faults: Sequence[Mapping[str, Any]]) -> EnvelopeInvalid:
+def invalid(faults: Sequence[Mapping[str, Any]], body: Any = None) -> EnvelopeInvalid:
     """Every fault that pydantic found, each with a pointer to its place; never with what stood there."""
-    details = [_detail_of(fault) for fault in faults[:MOST_DETAILS]]
+    details = [_detail_of(fault, body) for fault in faults[:MOST_DETAILS]]
     error = EnvelopeInvalid(f"The request has {_counted(len(faults), 'fault')}. See details.", details=details)
     error.stage = "receive"
     return error
@@ -103,12 +103,24 @@ def invalid_header(name: str, message: str) -> EnvelopeInvalid:
     return error
 
 
-def _detail_of(fault: Mapping[str, Any]) -> dict[str, str]:
+def _detail_of(fault: Mapping[str, Any], body: Any) -> dict[str, str]:
     source, *place = fault["loc"]
     message = str(fault["msg"])
     if source == "body":
-        return {"pointer": "".join(f"/{_pointer_part(part)}" for part in place), "message": message}
+        return {"pointer": "".join(f"/{_pointer_part(part)}" for part in _in_body(place, body)), "message": message}
     return {"header" if source == "header" else "parameter": ".".join(map(str, place)), "message": message}
+
+
+def _in_body(place: Sequence[str | int], body: Any) -> Iterator[str | int]:
+    """The place without the names of variants, which pydantic puts before what is inside of one."""
+    for part in place:
+        if isinstance(body, dict) and part not in body and part == body.get("kind"):
+            continue
+        yield part
+        if isinstance(body, dict):
+            body = body.get(part)
+        elif isinstance(body, list) and isinstance(part, int) and part < len(body):
+            body = body[part]
 
 
 def _pointer_part(part: str | int) -> str:
@@ -136,11 +148,11 @@ def _with_methods(error: HTTPException, request: Request) -> Mapping[str, str] |
 
 def _methods_at(request: Request) -> str:
     """What all routes of this address take together; the framework knows the first of them alone."""
-    found: set[str] = set()
-    for template, operations in request.app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), request.url.path):
-            found |= {method.upper() for method in operations}
-    return ", ".join(sorted(found))
+    path, paths = request.url.path, request.app.openapi()["paths"]
+    fitting = [known for known in paths if re.fullmatch(re.sub(r"{\w+}", "[^/]+", known), path)]
+    # An address of its own, such as /sessions/current, is no session of this id.
+    of_address = [path] if path in fitting else fitting
+    return ", ".join(sorted({method.upper() for known in of_address for method in paths[known]}))
 
 
 def _body_hash(request: Request) -> str | None:

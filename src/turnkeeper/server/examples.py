@@ -11,6 +11,60 @@ MOMENT = "2026-11-16T09:30:00Z"
 SHA256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
 DEEPEST = 8
 
+BODIES: Mapping[str, Any] = {
+    "SessionIn": {"agent": "concierge", "title": "A table for two", "idle_for_seconds": 3600},
+    "SettingsIn": {"title": "A table for three", "double_text": "reject"},
+    "CurrentIn": {"module": "research"},
+    "ClosingIn": {"reason": "done"},
+    "LayoutIn": {"layout": {"columns": ["chat", "units"]}},
+    "ForkIn": {"at_turn": 2},
+    "PackIn": {"files": {"pack.yaml": "id: table-booking\nversion: 1.0.0\n"}},
+    "RepinIn": {"pack": "table-booking@1.1.0"},
+    "OverrideIn": {"value": False},
+    "SourceIn": {"name": "handbook", "content": "We are open from nine to five."},
+    "UnitsIn": {"text": "Ada likes the table by the window."},
+    "AgentIn": {"capabilities": ["tables"], "allowed_tools": ["connector.*"]},
+    "ModelIn": {"chat_model": "small"},
+    "LayerIn": {"name": "Opening", "terms": {"policy": "standard", "limits": {"tool_calls": 10}}},
+    "LayerChangeIn": {"name": "Grand opening"},
+    "TenantIn": {"id": "acme", "name": "Acme", "terms": {"quotas": {"sessions": 1000}}},
+    "TenantChangeIn": {"terms": {"allowed_models": ["small", "large-*"]}},
+    "UserIn": {"id": "ben", "role": "member", "name": "Ben"},
+    "UserChangeIn": {"role": "admin"},
+    "BindingIn": {"name": "front desk", "channel": "webhook", "reply": {"kind": "none"}},
+    "BindingChangeIn": {"enabled": False},
+    "ContactIn": {"address": "ada@example.org", "user": "ada"},
+    "DecisionIn": {"decision": "approve", "reason": "I know this customer."},
+    "ManifestIn": {"entries": [{"path": "report/summary.txt", "sha256": SHA256}], "message": "First draft"},
+    "PointerIn": {"name": "report", "manifest": SHA256},
+    "AdvanceIn": {"manifest": SHA256, "reason": "Second draft"},
+    "ResetIn": {"manifest": SHA256, "reason": "The first draft was better"},
+    "PublishIn": {"entries": [{"path": "summary.txt", "sha256": SHA256}], "message": "First draft"},
+    "Health": {"status": "alive", "version": "1.0.0"},
+}
+"""Whole bodies, by the names of their schemas."""
+
+IDS: Mapping[str, str] = {
+    "SessionOut": "session_id",
+    "RunOut": "run_id",
+    "BaseOut": "base_id",
+    "SourceOut": "source_id",
+    "ArtifactOut": "artifact_id",
+    "PointerOut": "pointer_id",
+    "BindingOut": "binding_id",
+    "ApprovalOut": "approval_id",
+    "ReceiptOut": "receipt_id",
+    "DeliveryOut": "delivery_id",
+    "LayerOut": "project_id",
+    "UserOut": "user",
+    "AgentOut": "agent",
+    "MessageOut": "message_id",
+    "UnitOut": "unit_id",
+    "MountOut": "base_id",
+    "AuditOut": "audit_id",
+}
+"""Whose `id` it is, by the name of the schema."""
+
 BY_NAME: Mapping[str, Any] = {
     "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
     "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
@@ -24,7 +78,38 @@ BY_NAME: Mapping[str, Any] = {
     "delivery_id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
     "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
     "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
+    "message_id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
+    "unit_id": "session::2::unit-001",
+    "audit_id": "node_01M7HYQ48DK5M7N9P1Q3R5S7T9:41",
     "request_id": "order-7",
+    "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
+    "code": "BOOK_TABLE",
+    "state": "DETAILS",
+    "pack": "table-booking@1.0.0",
+    "ref": "table-booking@1.0.0",
+    "source": "session",
+    "level": "project",
+    "created_by": "ada",
+    "pushed_by": "ada",
+    "decided_by": "ada",
+    "channel": "email",
+    "path": "report/summary.txt",
+    "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+    "verb": "chat",
+    "outcome": "accepted",
+    "preview": "For when?",
+    "asked": "A table for two",
+    "backend": "default",
+    "policy": "standard",
+    "question": "For when?",
+    "missing": "date",
+    "warning": "history_cut",
+    "grant": "tables:book",
+    "size": 1024,
+    "namespace": "default",
+    "kind": "bundle",
+    "file": "pack.yaml",
+    "user_id": "ada",
     "trace_id": "0af7651916cd43dd8448eb211c80319c",
     "sha256": SHA256,
     "hash": SHA256,
@@ -93,7 +178,10 @@ class _Composer:
 
     def example_of(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
         if "$ref" in schema:
-            schema = {**self._parts[schema["$ref"].rpartition("/")[2]], **schema}
+            title = schema["$ref"].rpartition("/")[2]
+            if title in BODIES:
+                return BODIES[title]
+            schema = {**self._parts[title], **schema}
             schema.pop("$ref")
         for given in ("examples", "enum"):
             if schema.get(given):
@@ -102,17 +190,29 @@ class _Composer:
             return schema["const"]
         for choice in ("anyOf", "oneOf", "allOf"):
             if choice in schema:
-                return self.example_of(schema[choice][0], name, depth)
+                return self._choice(schema[choice], name, depth)
         if name in BY_NAME and schema.get("type") == _type_of(BY_NAME[name]):
             return BY_NAME[name]
         return self._by_type(schema, name, depth)
+
+    def _choice(self, choices: list[Mapping[str, Any]], name: str, depth: int) -> Any:
+        """What may be null is null, unless there is something to show for it."""
+        first = choices[0]
+        is_telling = "$ref" in first or first.get("examples") or first.get("enum") or first.get("format")
+        if {"type": "null"} in choices and name not in BY_NAME and not is_telling:
+            return None
+        return self.example_of(first, name, depth)
 
     def _by_type(self, schema: Mapping[str, Any], name: str, depth: int) -> Any:
         match schema.get("type"):
             case "object":
                 return self._object(schema, depth)
             case "array":
-                return [] if depth > DEEPEST else [self.example_of(schema.get("items", {}), name[:-1], depth + 1)]
+                return (
+                    []
+                    if depth > DEEPEST
+                    else [self.example_of(schema.get("items", {}), name.removesuffix("s"), depth + 1)]
+                )
             case "string":
                 return MOMENT if schema.get("format") == "date-time" else schema.get("default") or name or "text"
             case "integer" | "number":
@@ -124,12 +224,18 @@ class _Composer:
     def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         if depth > DEEPEST:
             return {}
+        whose = IDS.get(schema.get("title", ""))
         wanted = schema.get("required", ()) if self._is_request else schema.get("properties", {})
         return {
-            name: self.example_of(part, name, depth + 1)
+            name: self.example_of(part, whose if name == "id" and whose else name, depth + 1)
             for name, part in schema.get("properties", {}).items()
-            if name in wanted
+            if name in wanted and (self._is_request or not _is_rare(name, part, schema))
         }
+
+
+def _is_rare(name: str, part: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+    """A field that is left out of most answers, and of which nothing is known to show."""
+    return name not in whole.get("required", ()) and name not in BY_NAME and {"type": "null"} in part.get("anyOf", ())
 
 
 def _type_of(value: Any) -> str:

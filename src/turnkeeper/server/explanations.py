@@ -12,7 +12,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import problems
-from turnkeeper.server.sessions import IdCursor, Limit
+from turnkeeper.server.parameters import IdCursor, Limit
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_explanations import ExplanationOut, SummaryOut
 

@@ -15,10 +15,10 @@ from turnkeeper.errors import (
 )
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
-from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
+from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sessions import told
 from turnkeeper.server.wire import SessionOut
 from turnkeeper.server.wire_histories import ForkIn, StateAtOut

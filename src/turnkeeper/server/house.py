@@ -17,7 +17,8 @@ PAGE = """<!doctype html>
 <h1>turnkeeper is running</h1>
 <p>Talk to it in a terminal with <code>turnkeeper chat</code>, or over HTTP with
 <code>POST /api/v1/chat</code> and a bearer token.</p>
-<p>Every route is described in <a href="/openapi.json">/openapi.json</a>.</p>
+<p>Every route can be read about and tried out at <a href="/docs">/docs</a>; programs read
+<a href="/openapi.json">/openapi.json</a>.</p>
 </html>
 """
 
@@ -48,6 +49,7 @@ async def metrics(keeper: Keeper) -> Response:
 
 @router.get("/", name="welcome", response_class=HTMLResponse)
 async def welcome() -> HTMLResponse:
+    """A page that says where to go."""
     return HTMLResponse(
         PAGE, headers={"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "no-referrer"}
     )

@@ -12,12 +12,13 @@ from turnkeeper.model.mode import Mode
 from turnkeeper.schemas import NAMES, schema, whole
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
-from turnkeeper.server.chat import IdempotencyKey, one_request_id, taken_but_leaving, told_to_its_sender
+from turnkeeper.server.chat import one_request_id, taken_but_leaving, told_to_its_sender
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.errors import API
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import EnvelopeRoute, GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, event_stream, problems
+from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
 from turnkeeper.server.wire import InvokeOut, RunHandle
 
@@ -131,7 +132,7 @@ def _handle(ticket: Ticket) -> Response:
     handle = RunHandle(
         run_id=run.id,
         session_id=run.session_id,
-        status=run.status.value,
+        status=run.status,
         trace_id=run.trace_id,
         created=ticket.created,
         run=place,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from turnkeeper.errors import (
     LastOwner,
@@ -23,13 +23,14 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, Limit, etag_of, version_of
+from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, etag_of, version_of
 from turnkeeper.server.wire import Id, Page, page_of
 from turnkeeper.server.wire_layers import (
     LayerChangeIn,
     LayerIn,
     LayerOut,
     ObjectiveIn,
+    TenantChangeIn,
     TenantIn,
     UserChangeIn,
     UserIn,
@@ -37,9 +38,7 @@ from turnkeeper.server.wire_layers import (
 )
 
 MAKING = (NotAllowed, LayerExists, LayerNotFound, LayerNotActive, MountNotFound)
-IfRevision = Annotated[
-    str | None, Header(alias="If-Match", description="Do it only while it has this ETag, its revision or version.")
-]
+
 OfTenant = Annotated[Id | None, Query(description="Whose users; for an operator.")]
 
 tenants = APIRouter(prefix="/tenants", tags=["scope"], route_class=GuardedRoute)
@@ -90,10 +89,10 @@ async def change_tenant(
     layer_id: str,
     request: Request,
     response: Response,
-    body: LayerChangeIn,
+    body: TenantChangeIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> LayerOut:
     """Sessions keep what they inherited until they are rebased; what is excluded is gone at once."""
     return await _changed(keeper.tenants, layer_id, request, response, body, caller, if_match)
@@ -150,7 +149,7 @@ async def change_project(
     body: LayerChangeIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> LayerOut:
     """Sessions keep what they inherited until they are rebased; what is excluded is gone at once."""
     return await _changed(keeper.projects, layer_id, request, response, body, caller, if_match)
@@ -214,7 +213,7 @@ async def change_objective(
     body: LayerChangeIn,
     keeper: Keeper,
     caller: Caller,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> LayerOut:
     """Sessions keep what they inherited until they are rebased; what is excluded is gone at once."""
     return await _changed(keeper.objectives, layer_id, request, response, body, caller, if_match)
@@ -280,7 +279,7 @@ async def change_user(
     keeper: Keeper,
     caller: Caller,
     tenant: OfTenant = None,
-    if_match: IfRevision = None,
+    if_match: IfMatch = None,
 ) -> UserOut:
     """Another name, role or status, within a second on every node."""
     user = await keeper.users.change(

@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from turnkeeper import errors
 from turnkeeper.server.errors import PROBLEM
 from turnkeeper.server.examples import put_examples
-from turnkeeper.server.tags import TAGS
+from turnkeeper.server.tags import PARAMETERS, TAGS
 from turnkeeper.server.wire import Problem
 from turnkeeper.server.wire_frames import Frame
 
@@ -77,11 +77,18 @@ EVENT = {
 }
 
 Responses = dict[int | str, dict[str, Any]]
+EXAMPLES: dict[str, dict[str, Any]] = {}
+"""A problem for each code that any route may give."""
 
 
 def problems(*kinds: type[errors.TurnkeeperError]) -> Responses:
     """The problem responses of a route: those named, and those that every route may give."""
     return _by_status(*EVERYWHERE, *kinds)
+
+
+def problems_of_a_page(*kinds: type[errors.TurnkeeperError]) -> Responses:
+    """Those of what is outside of the API and needs no token."""
+    return _by_status(errors.MalformedRequest, errors.EnvelopeInvalid, *kinds)
 
 
 def problems_of_readiness() -> Responses:
@@ -111,7 +118,14 @@ def describe(app: FastAPI) -> None:
             _, shapes = models_json_schema(
                 [(Problem, "serialization"), (Frame, "serialization")], ref_template=SCHEMAS + "{model}"
             )
+            document["components"]["examples"] = dict(sorted(EXAMPLES.items()))
             parts |= shapes["$defs"] | {"ServerSentEvent": EVENT}
+            for operations in document["paths"].values():
+                for id, operation in ((each["operationId"], each) for each in operations.values()):
+                    operation["summary"] = id.replace("_", " ").capitalize()
+                    _describe_parameters(operation.get("parameters", []))
+            for shape in parts.values():
+                _close_maps(shape)
             put_examples(document)
             app.openapi_schema = document
         return app.openapi_schema
@@ -119,18 +133,46 @@ def describe(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
+def _describe_parameters(parameters: list[dict[str, Any]]) -> None:
+    for parameter in parameters:
+        schema = parameter["schema"]
+        # What is left out of an address or a header is not sent as null.
+        choices = [choice for choice in schema.pop("anyOf", ()) if choice != {"type": "null"}]
+        if len(choices) == 1:
+            schema |= choices[0]
+        elif choices:
+            schema["anyOf"] = choices
+        if "description" not in parameter:
+            parameter["description"] = PARAMETERS[parameter["name"]]
+
+
+def _close_maps(shape: Any) -> None:
+    """A map whose keys have a pattern takes no other keys; the framework leaves that unsaid."""
+    if isinstance(shape, dict):
+        if "patternProperties" in shape:
+            shape["additionalProperties"] = False
+        for part in shape.values():
+            _close_maps(part)
+    elif isinstance(shape, list):
+        for part in shape:
+            _close_maps(part)
+
+
 def _by_status(*kinds: type[errors.TurnkeeperError]) -> Responses:
     codes: dict[int, dict[str, type[errors.TurnkeeperError]]] = {}
     for kind in kinds:
         for status, code, _ in told_by(kind):
             codes.setdefault(status, {})[code] = kind
+    EXAMPLES.update(
+        {code: _example(status, code, kind) for status, found in codes.items() for code, kind in found.items()}
+    )
     return {
         status: {
             "description": "; ".join(f"`{code}`: {kind.title}" for code, kind in sorted(found.items())),
             "content": {
                 PROBLEM: {
                     "schema": {"$ref": f"{SCHEMAS}Problem"},
-                    "examples": {code: _example(status, code, kind) for code, kind in sorted(found.items())},
+                    "examples": {code: {"$ref": f"#/components/examples/{code}"} for code in sorted(found)},
                 }
             },
         }

@@ -1,10 +1,9 @@
 """Packs: pushing and reading them, overriding what they say, and which one a session is pinned to."""
 
 import base64
-import binascii
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from turnkeeper.errors import (
     EnvelopeInvalid,
@@ -17,12 +16,14 @@ from turnkeeper.errors import (
     SourceTooLarge,
     VersionMoved,
 )
+from turnkeeper.model.pack_config import config_keys
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IfMatch, Limit, told, version_of
+from turnkeeper.server.parameters import IfMatch, Limit, version_of
+from turnkeeper.server.sessions import told
 from turnkeeper.server.wire import Page, SessionOut, page_of
 from turnkeeper.server.wire_packs import (
     DialogueOut,
@@ -38,6 +39,7 @@ from turnkeeper.server.wire_packs import (
 router = APIRouter(prefix="/packs", tags=["packs"], route_class=GuardedRoute)
 of_session = APIRouter(prefix="/sessions/{session_id}", tags=["packs"], route_class=GuardedRoute)
 
+ConfigKey = Annotated[str, Path(description="A key of the config.", json_schema_extra={"enum": list(config_keys())})]
 RefCursor = Annotated[str | None, Query(max_length=200, description="`next` of the page before.")]
 
 
@@ -89,7 +91,7 @@ async def read_pack_config(pack_id: str, keeper: Keeper, caller: Caller) -> Pack
 )
 @asks("packs:manage")
 async def override_pack(
-    pack_id: str, key: str, request: Request, body: OverrideIn, keeper: Keeper, caller: Caller
+    pack_id: str, key: ConfigKey, request: Request, body: OverrideIn, keeper: Keeper, caller: Caller
 ) -> OverrideOut:
     """Want a key of the config otherwise in this tenant, from the next turn on, whatever the version."""
     override = await keeper.packs.override(
@@ -105,7 +107,9 @@ async def override_pack(
     responses=problems(NotAllowed, PackNotFound),
 )
 @asks("packs:manage")
-async def drop_pack_override(pack_id: str, key: str, request: Request, keeper: Keeper, caller: Caller) -> Response:
+async def drop_pack_override(
+    pack_id: str, key: ConfigKey, request: Request, keeper: Keeper, caller: Caller
+) -> Response:
     """Want a key of the config as the pack says it again."""
     await keeper.packs.drop_override(pack_id, key, principal=caller, trace_id=exchange_of(request).trace_id)
     return Response(status_code=204)
@@ -152,5 +156,5 @@ def _pack_in(body: PackIn) -> bytes | dict[str, str]:
         return dict(body.files)
     try:
         return base64.b64decode(body.archive or "", validate=True)
-    except binascii.Error:
+    except ValueError:
         raise EnvelopeInvalid.at("/archive", "must be an archive in base64") from None

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from turnkeeper.errors import (
     AgentNotFound,
@@ -37,13 +37,12 @@ from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
-from turnkeeper.server.chat import IdempotencyKey
 from turnkeeper.server.closing import NodeClosing, first_of
-from turnkeeper.server.errors import invalid_header
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
-from turnkeeper.server.sse import LARGEST_NO, ResumeAfter, Stream
+from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, NoCursor, etag_of, version_of
+from turnkeeper.server.sse import ResumeAfter, Stream
 from turnkeeper.server.wire import (
     ChatOut,
     ClosingIn,
@@ -78,10 +77,6 @@ BEGINNING = (
     QuotaExceeded,
 )
 """Why a session may not begin, or not inherit again."""
-
-Limit = Annotated[int, Query(ge=1, le=200, description="How many items at most.")]
-IdCursor = Annotated[Id | None, Query(description="`next` of the page before.")]
-NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` of the page before.")]
 
 
 @router.post(
@@ -187,7 +182,6 @@ async def read_session(session_id: str, response: Response, keeper: Keeper, call
 CLOSING = (SessionNotFound, InvalidTransition, VersionMoved, NotAllowed)
 CHANGING = problems(*CLOSING)
 PATCHING = (*CLOSING, SessionEnded, MountNotFound, MountExcluded, LayoutTooLarge)
-IfMatch = Annotated[str | None, Header(description="Do it only while the settings have this ETag.")]
 
 
 @router.patch(
@@ -427,17 +421,3 @@ async def told(response: Response, keeper: Turnkeeper, session: Session, counts:
     """A session with its ETag, the version of its settings."""
     response.headers["ETag"] = etag_of(session.version)
     return SessionOut.of(session, await keeper.scoping.scope(session), counts)
-
-
-def etag_of(version: int) -> str:
-    return f'"{version}"'
-
-
-def version_of(if_match: str | None) -> int | None:
-    """The version that an If-Match asks for; None for any."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    digits = if_match.strip().removeprefix("W/").strip('"')
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
-        raise invalid_header("If-Match", "is an ETag of this session, a number in quotes")
-    return int(digits)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import Depends, Header, Query
+from pydantic import WithJsonSchema
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Receive, Scope, Send
 
@@ -20,11 +21,12 @@ from turnkeeper.model.ids import RunId
 from turnkeeper.model.principal import Principal
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.errors import invalid_header
+from turnkeeper.server.parameters import LARGEST_NO
 
 log = logging.getLogger(__name__)
 
-LARGEST_NO = 2**53
 STREAM_BROKEN = "stream.broken"
+Number = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,15}$"})]
 
 More = Callable[[Frame], Awaitable[Mapping[str, Any]]]
 """What a frame tells this reader beyond what the feed holds."""
@@ -146,7 +148,7 @@ class _StreamResponse(EventSourceResponse):
 # FastAPI runs a dependency that is no coroutine on a thread of its pool, once for each request.
 async def _resume_after(
     after: Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="Resume behind this number.")] = None,
-    last_event_id: Annotated[str | None, Header(description="Resume behind this number; wins over `after`.")] = None,
+    last_event_id: Annotated[Number | None, Header(description="Resume behind this number; wins over `after`.")] = None,
 ) -> int | None:
     """The number that a reader has seen last, or None when it reads for the first time."""
     if last_event_id is None:

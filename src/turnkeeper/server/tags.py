@@ -1,4 +1,36 @@
-"""The groups in which routes are told, in the order in which a newcomer needs them."""
+"""The words for what many routes share: the groups they are told in, and the parameters in their addresses."""
+
+PARAMETERS = {
+    "address": "As its channel writes it.",
+    "agent_id": "The name of an agent.",
+    "approval_id": "The id of an approval.",
+    "artifact_id": "The id of an artifact, or its hash.",
+    "base_id": "The id of a knowledge base.",
+    "binding": "The id of a binding.",
+    "binding_id": "The id of a binding.",
+    "channel": "The name of a channel.",
+    "delivery_id": "The id of a delivery.",
+    "key_id": "The id of a key.",
+    "file": "The name of a file.",
+    "kind": "Only those of this kind.",
+    "layer_id": "Its id.",
+    "model_id": "The name of a model profile.",
+    "module": "Only those of this module.",
+    "name": "Its name.",
+    "namespace": "The namespace of its name.",
+    "pack_id": "The id of a pack, without a version.",
+    "pointer_id": "The id of a pointer.",
+    "project_id": "Only those of this project.",
+    "receipt_id": "The id of a receipt.",
+    "ref": "The id of a pack, or `id@version`.",
+    "run_id": "The id of a run.",
+    "session_id": "The id of a session.",
+    "sha256": "The hash of a manifest.",
+    "source_id": "The id of a source.",
+    "status": "Only those of this status.",
+    "unit_id": "The id of a unit.",
+    "user_id": "The id of a user.",
+}
 
 TAGS = [
     {"name": name, "description": description}

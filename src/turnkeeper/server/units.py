@@ -14,12 +14,12 @@ from turnkeeper.errors import (
 )
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
-from turnkeeper.server.chat import IdempotencyKey, one_request_id
+from turnkeeper.server.chat import one_request_id
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, problems
-from turnkeeper.server.sessions import Limit, NoCursor
+from turnkeeper.server.parameters import IdempotencyKey, Limit, NoCursor
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_knowledge import UnitChangesOut, UnitOut, UnitsIn
 
@@ -95,7 +95,14 @@ async def edit_unit(
     session_id: str,
     unit_id: str,
     request: Request,
-    change: Annotated[dict[str, Any], Body(description="Fields of the unit with their new values.")],
+    change: Annotated[
+        dict[str, Any],
+        Body(
+            min_length=1,
+            description="Fields of the unit with their new values.",
+            examples=[{"statement": "Ada likes the table by the window."}],
+        ),
+    ],
     keeper: Keeper,
     caller: Caller,
     closing: NodeClosing,

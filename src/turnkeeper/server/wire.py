@@ -10,13 +10,14 @@ from turnkeeper.keeping.continuing import LONGEST_IDLE_SECONDS
 from turnkeeper.keeping.scoping import NO_CONTEXT, Pin, Wanted
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.message import Message
+from turnkeeper.model.mode import Mode
 from turnkeeper.model.mount import MountKind, MountMode, MountRef
 from turnkeeper.model.preferences import Preferences
-from turnkeeper.model.purpose import Module
+from turnkeeper.model.purpose import Module, PolicyTemplate
 from turnkeeper.model.reply import Reply
-from turnkeeper.model.run import Run, RunError
-from turnkeeper.model.scope import MountView, SessionScope
-from turnkeeper.model.session import Session
+from turnkeeper.model.run import Finish, Run, RunError, RunStatus
+from turnkeeper.model.scope import Level, MountState, MountView, SessionScope
+from turnkeeper.model.session import Custody, Session, SessionStatus
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$")]
 PackRef = Annotated[
@@ -33,6 +34,24 @@ Item = TypeVar("Item")
 
 class Inbound(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def one_of(*choices: str | tuple[str, ...]) -> dict[str, Any]:
+    """What the schema of a body says of which one field, or group of fields, is given and all others are not."""
+    groups = [(choice,) if isinstance(choice, str) else choice for choice in choices]
+    return {
+        "oneOf": [
+            {
+                "required": list(group),
+                "properties": {
+                    name: {"not": {"type": "null"}} if name in group else {"type": "null"}
+                    for each in groups
+                    for name in each
+                },
+            }
+            for group in groups
+        ]
+    }
 
 
 class Choosing(Inbound):
@@ -83,26 +102,63 @@ Ids = Annotated[list[Id], Field(max_length=500)]
 Hashes = Annotated[list[Sha256], Field(max_length=500)]
 
 
-class PinIn(Inbound):
-    """Something to mount. A pointer is followed, or fixed to where it stands now."""
-
-    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
-    id: Id
-    mode: Literal["follow", "fixed"] = "follow"
-
-    @property
-    def pin(self) -> Pin:
-        kind = MountKind.KNOWLEDGE_BASE if self.kind == "kb" else MountKind(self.kind)
-        return Pin(kind=kind, id=self.id, mode=MountMode(self.mode))
-
-
-class UnpinIn(Inbound):
-    kind: Literal["pointer", "knowledge_base", "kb", "artifact"]
+class UnpinPointerIn(Inbound):
+    kind: Literal["pointer"]
     id: Id
 
     @property
     def ref(self) -> MountRef:
-        return PinIn(kind=self.kind, id=self.id).pin.ref
+        return MountRef(kind=MountKind.POINTER, id=self.id)
+
+
+class UnpinBaseIn(Inbound):
+    """`kb` is short for `knowledge_base`."""
+
+    kind: Literal["knowledge_base", "kb"]
+    id: Id
+
+    @property
+    def ref(self) -> MountRef:
+        return MountRef(kind=MountKind.KNOWLEDGE_BASE, id=self.id)
+
+
+class UnpinArtifactIn(Inbound):
+    kind: Literal["artifact"]
+    id: Sha256
+
+    @property
+    def ref(self) -> MountRef:
+        return MountRef(kind=MountKind.ARTIFACT, id=self.id)
+
+
+class Pinned(Inbound):
+    mode: Literal["follow", "fixed"] = Field(
+        default="follow", description="A pointer is followed, or fixed to where it stands now."
+    )
+
+    @property
+    def ref(self) -> MountRef:
+        raise NotImplementedError
+
+    @property
+    def pin(self) -> Pin:
+        return Pin(kind=self.ref.kind, id=self.ref.id, mode=MountMode(self.mode))
+
+
+class PinPointerIn(UnpinPointerIn, Pinned):
+    pass
+
+
+class PinBaseIn(UnpinBaseIn, Pinned):
+    pass
+
+
+class PinArtifactIn(UnpinArtifactIn, Pinned):
+    pass
+
+
+PinIn = Annotated[PinPointerIn | PinBaseIn | PinArtifactIn, Field(discriminator="kind")]
+UnpinIn = Annotated[UnpinPointerIn | UnpinBaseIn | UnpinArtifactIn, Field(discriminator="kind")]
 
 
 class MountsIn(Inbound):
@@ -163,6 +219,8 @@ class SettingsIn(Mounting):
     Whole lists name what is to be mounted of a kind, all in all. `idle` is a pause with this reason.
     """
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
     title: Title | None = None
     double_text: Literal["enqueue", "reject", "rollback", "interrupt", "merge"] | None = None
     idle_for_seconds: IdleSeconds | None = None
@@ -217,7 +275,7 @@ class ChatOut(Outbound):
     run_id: str
     turn: int | None = None
     text: str
-    status: str
+    status: RunStatus
     created: bool
     replaced_session_id: str | None = None
     replaced_reason: str | None = None
@@ -225,7 +283,7 @@ class ChatOut(Outbound):
     carried: str | None = Field(
         default=None, description="The sealed state that the client sends with its next message."
     )
-    finish: str | None = None
+    finish: Finish | None = None
     intent: IntentOut | None = None
     warnings: list[str]
 
@@ -237,13 +295,13 @@ class ChatOut(Outbound):
             run_id=reply.run_id,
             turn=reply.turn,
             text=reply.text,
-            status=reply.status.value,
+            status=reply.status,
             created=reply.created,
             replaced_session_id=reply.replaced_session_id,
             replaced_reason=reply.replaced_reason,
             merged=reply.merged,
             carried=carried,
-            finish=reply.finish.value if reply.finish else None,
+            finish=reply.finish,
             intent=None if reply.intent is None else IntentOut.model_validate(dict(reply.intent)),
             warnings=list(reply.warnings),
         )
@@ -253,11 +311,11 @@ class InvokeOut(ChatOut):
     """The answer to a full envelope, with the trace that it belongs to."""
 
     trace_id: str
-    mode: str
+    mode: Mode
 
     @classmethod
     def told(cls, reply: Reply, run: Run) -> "InvokeOut":
-        return cls(**ChatOut.of(reply).model_dump(), trace_id=run.trace_id, mode=run.mode.value)
+        return cls(**ChatOut.of(reply).model_dump(), trace_id=run.trace_id, mode=run.mode)
 
 
 class RunHandle(Outbound):
@@ -265,7 +323,7 @@ class RunHandle(Outbound):
 
     run_id: str
     session_id: str
-    status: str
+    status: RunStatus
     trace_id: str
     created: bool
     run: str
@@ -287,34 +345,34 @@ class PreferencesOut(Outbound):
 class MountOut(Outbound):
     """`source` is the level that gave it; only a mount whose state is `effective` can be used."""
 
-    kind: str
+    kind: MountKind
     id: str
     revision: int
     mounted_at: datetime
-    source: str
-    mode: str
+    source: Level
+    mode: MountMode
     manifest: str | None
-    state: str
+    state: MountState
 
     @classmethod
     def of(cls, view: MountView) -> "MountOut":
         mount = view.mount
         return cls(
-            kind=mount.kind.value,
+            kind=mount.kind,
             id=mount.id,
             revision=mount.revision,
             mounted_at=mount.mounted_at,
-            source=view.source.value,
-            mode=mount.mode.value,
+            source=view.source,
+            mode=mount.mode,
             manifest=mount.manifest,
-            state=view.state.value,
+            state=view.state,
         )
 
 
 class ChainLinkOut(Outbound):
     """A layer, or the definition of the agent, as it was when the session inherited from it."""
 
-    level: str
+    level: Level
     id: str
     revision: int
 
@@ -331,7 +389,7 @@ class SessionOut(Outbound):
     """
 
     id: str
-    status: str
+    status: SessionStatus
     agent: str
     owner: str
     title: str | None
@@ -339,7 +397,7 @@ class SessionOut(Outbound):
     version: int
     turns: int
     epoch: int
-    double_text: str | None
+    double_text: DoubleText | None
     preferences: PreferencesOut
     mounts: list[MountOut]
     packs: list[str]
@@ -353,11 +411,11 @@ class SessionOut(Outbound):
     closed_reason: str | None
     pause_reason: str | None
     tenant: str
-    module: str | None
+    module: Module | None
     project_id: str | None
     objective_id: str | None
     objective: str | None
-    policy: str
+    policy: PolicyTemplate
     model_profile: str | None
     backend: str
     limits: dict[str, float]
@@ -380,18 +438,18 @@ class SessionOut(Outbound):
         return cls(
             pause_reason=session.pause_reason,
             tenant=session.tenant,
-            module=purpose.module and purpose.module.value,
+            module=purpose.module,
             project_id=purpose.project_id,
             objective_id=purpose.objective_id,
             objective=purpose.objective,
-            policy=context.policy.value,
+            policy=context.policy,
             model_profile=context.model_profile,
             backend=purpose.backend,
             limits=dict(context.limits),
             needs_isolation=context.needs_isolation,
             context_sha256=session.context_sha256 or NO_CONTEXT,
             context_chain=[
-                ChainLinkOut(level=link.level.value, id=link.id, revision=link.revision) for link in context.chain
+                ChainLinkOut(level=link.level, id=link.id, revision=link.revision) for link in context.chain
             ],
             provenance={name: level.value for name, level in context.provenance.items()},
             thread=None if session.agent_head is None else dict(session.agent_head),
@@ -403,7 +461,7 @@ class SessionOut(Outbound):
             archive=session.archive,
             counts=counts,
             id=session.id,
-            status=session.status.value,
+            status=session.status,
             agent=session.agent,
             owner=session.owner,
             title=session.title,
@@ -411,7 +469,7 @@ class SessionOut(Outbound):
             version=session.version,
             turns=session.turns,
             epoch=session.epoch.number,
-            double_text=session.double_text.value if session.double_text else None,
+            double_text=session.double_text,
             preferences=PreferencesOut.of(session.preferences),
             mounts=[MountOut.of(view) for view in scope.views],
             packs=[pin.ref for pin in session.packs],
@@ -473,11 +531,11 @@ class RunOut(Outbound):
     session_id: str
     agent: str
     user: str
-    custody: str
-    mode: str
-    status: str
+    custody: Custody
+    mode: Mode
+    status: RunStatus
     turn: int | None
-    finish: str | None
+    finish: Finish | None
     merged: bool | None
     text: str | None = None
     error: RunErrorOut | None
@@ -498,11 +556,11 @@ class RunOut(Outbound):
             session_id=run.session_id,
             agent=run.agent,
             user=run.user,
-            custody=run.custody.value,
-            mode=run.mode.value,
-            status=run.status.value,
+            custody=run.custody,
+            mode=run.mode,
+            status=run.status,
             turn=run.turn,
-            finish=run.finish.value if run.finish else None,
+            finish=run.finish,
             merged=run.merged,
             text=text,
             error=None if run.error is None else RunErrorOut.of(run.error),

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.keeping.bindings import with_new
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.model.artifact import Artifact
@@ -54,18 +53,36 @@ class ArtifactOut(Outbound):
         )
 
 
-class ReplyIn(Inbound):
-    """How replies go out: as mail, posted to a `url` and signed with the `secret` (`whsec_` and base64), or not."""
+class NoReplyIn(Inbound):
+    """Replies do not go out; whoever asks finds them in the session."""
 
-    kind: Literal["smtp", "http", "none"] = "none"
-    url: Annotated[str, Field(max_length=2_000)] | None = None
+    kind: Literal["none"]
+
+    def path(self) -> ReplyPath:
+        return ReplyPath()
+
+
+class MailReplyIn(Inbound):
+    """Replies go out as mail."""
+
+    kind: Literal["smtp"]
+
+    def path(self) -> ReplyPath:
+        return ReplyPath(kind=ReplyKind.SMTP)
+
+
+class HttpReplyIn(Inbound):
+    """Replies are posted to a `url`, signed with the `secret` (`whsec_` and base64)."""
+
+    kind: Literal["http"]
+    url: Annotated[str, Field(min_length=1, max_length=2_000)]
     secret: Secret | None = None
 
     def path(self) -> ReplyPath:
-        try:
-            return ReplyPath(kind=ReplyKind(self.kind), url=self.url, secret=self.secret)
-        except ValueError as error:
-            raise EnvelopeInvalid.at("/reply", str(error)) from None
+        return ReplyPath(kind=ReplyKind.HTTP, url=self.url, secret=self.secret)
+
+
+ReplyIn = Annotated[NoReplyIn | MailReplyIn | HttpReplyIn, Field(discriminator="kind")]
 
 
 class BindingChangeIn(Inbound):
@@ -97,7 +114,7 @@ class BindingChangeIn(Inbound):
             "grants": tuple,
             "auth": BindingAuth,
             "secrets": tuple,
-            "reply": ReplyIn.path,
+            "reply": lambda reply: reply.path(),
         }
         return with_new(terms, **{name: readers.get(name, lambda value: value)(value) for name, value in given.items()})
 

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from turnkeeper.model.knowledge_base import KnowledgeBase, Source
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.unit import KeptUnit, Unit
-from turnkeeper.server.wire import Id, Inbound, Outbound, Title
+from turnkeeper.server.wire import Id, Inbound, Outbound, Title, one_of
 
 
 class UnitsIn(Inbound):
@@ -110,6 +110,8 @@ class BaseOut(Outbound):
 
 class SourceIn(Inbound):
     """A text to be read into a base, or with `session_id` what a session knows by now."""
+
+    model_config = ConfigDict(json_schema_extra=one_of(("name", "content"), "session_id"))
 
     name: Title | None = None
     content: str | None = Field(default=None, min_length=1)

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, WithJsonSchema
 
 from turnkeeper.keeping.definitions import KnownAgent
+from turnkeeper.keeping.layers import LIMITS
 from turnkeeper.model.definition import AgentTraits, ModelProfile, ModelTraits
-from turnkeeper.model.layer import DefaultMount, Layer, LayerTerms
+from turnkeeper.model.layer import DefaultMount, Layer, LayerTerms, Quota
 from turnkeeper.model.mount import MountRef
 from turnkeeper.model.purpose import PolicyTemplate
 from turnkeeper.model.user import User
@@ -18,8 +19,10 @@ from turnkeeper.server.wire import Id, IdleSeconds, Inbound, Outbound, PinIn, Pl
 
 Pattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@*?-]{1,128}$")]
 Patterns = Annotated[list[Pattern], Field(max_length=500)]
-Amount = Annotated[float, Field(ge=0, le=1e15, strict=False)]
-Whole = Annotated[int, Field(ge=0, le=2**53)]
+Amount = Annotated[float, Field(ge=0, le=1e15)]
+Whole = Annotated[int, Field(ge=0, le=10**15)]
+LimitName = Annotated[str, WithJsonSchema({"type": "string", "enum": sorted(LIMITS)})]
+QuotaName = Annotated[str, WithJsonSchema({"type": "string", "enum": sorted(Quota)})]
 RoleName = Literal["owner", "admin", "member", "viewer", "agent"]
 
 
@@ -30,18 +33,23 @@ class TermsIn(Inbound):
     excluded: Annotated[list[UnpinIn], Field(max_length=500)] | None = None
     policy: PolicyName | None = None
     model_profile: Id | None = None
-    allowed_models: Patterns | None = None
     allowed_tools: Patterns | None = None
     blocked_tools: Patterns | None = None
-    limits: dict[Id, Amount] | None = None
+    limits: dict[LimitName, Amount] | None = None
     prompt: PlainText | None = None
     retrieval: dict[str, JsonValue] | None = None
     idle_for_seconds: IdleSeconds | None = None
     needs_isolation: bool | None = None
-    quotas: dict[Id, Whole] | None = None
 
     def applied_to(self, terms: LayerTerms) -> LayerTerms:
         return replace(terms, **{name: _TERMS[name](getattr(self, name)) for name in self.model_fields_set})
+
+
+class TenantTermsIn(TermsIn):
+    """A tenant says in addition which models may be used, and how much there may be of everything."""
+
+    allowed_models: Patterns | None = None
+    quotas: dict[QuotaName, Whole] | None = None
 
 
 def _defaults(pins: list[PinIn] | None) -> tuple[DefaultMount, ...]:
@@ -86,6 +94,7 @@ class LayerIn(Inbound):
 
 class TenantIn(LayerIn):
     id: Id
+    terms: TenantTermsIn = Field(default_factory=TenantTermsIn)
 
 
 class ObjectiveIn(LayerIn):
@@ -98,6 +107,10 @@ class LayerChangeIn(Inbound):
     name: Title | None = None
     status: Literal["active", "suspended", "archived"] | None = None
     terms: TermsIn | None = None
+
+
+class TenantChangeIn(LayerChangeIn):
+    terms: TenantTermsIn | None = None
 
 
 class TermsOut(Outbound):
@@ -193,7 +206,7 @@ class AgentIn(Inbound):
     allowed_tools: Patterns | None = None
     model_profile: Id | None = None
     policy: PolicyName | None = None
-    limits: dict[Id, Amount] = Field(default_factory=dict)
+    limits: dict[LimitName, Amount] = Field(default_factory=dict)
     needs_isolation: bool = False
 
     @property

@@ -2,24 +2,38 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
 
 from turnkeeper.keeping.packs import PackPushed
 from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.pack import Pack, PackOverride, PushedPack
 from turnkeeper.model.pack_config import PackConfig
 from turnkeeper.model.session import Session
-from turnkeeper.server.wire import Inbound, Outbound, PackRef, PlainText
+from turnkeeper.server.wire import Inbound, Outbound, PackRef, PlainText, one_of
+
+Base64 = Annotated[
+    str,
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "contentEncoding": "base64",
+            "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+        }
+    ),
+]
 
 
 class PackIn(Inbound):
     """A pack as its files by name, or as a zip or tar archive in base64."""
 
+    model_config = ConfigDict(json_schema_extra=one_of("files", "archive"))
+
     files: dict[PlainText, PlainText] | None = None
-    archive: str | None = Field(default=None, min_length=1)
+    archive: Base64 | None = None
 
 
 class RepinIn(Inbound):

@@ -13,7 +13,7 @@ from turnkeeper.server.wire import Inbound, Outbound
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$", description="SHA-256 in hexadecimal digits")]
 Path = Annotated[str, Field(min_length=1, max_length=1024)]
-Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_.@-]{0,254}$")]
 Kind = Literal["bundle", "corpus", "snapshot"]
 
 

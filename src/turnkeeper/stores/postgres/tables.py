@@ -119,6 +119,10 @@ class PostgresTables:
         every = [f"{each.number:04d}_{each.name}" for each in migrations_of(__package__)]
         return before.pending if before.is_made else every
 
+    async def clock(self) -> int:
+        told = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+        return int(await self._opened().fetchval(told))
+
     async def vacuum(self) -> tuple[int, int]:
         with speaking_plainly():
             tx = self._opened()

@@ -85,6 +85,9 @@ class SqliteTables:
         every = [f"{each.number:04d}_{each.name}" for each in migrations_of(__package__)]
         return before.pending if before.is_made else every
 
+    async def clock(self) -> int:
+        return _now()
+
     async def vacuum(self) -> tuple[int, int]:
         return await self._beside(self._vacuum)
 
@@ -177,6 +180,7 @@ class SqliteTables:
                 self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._connect()
+        self._opened().execute("PRAGMA journal_mode = WAL")
         with _writing(self._opened()) as tx:
             SqliteDatabase(self._path).bring_up_to_date(tx)
             tx.execute("INSERT INTO schema_info (min_code) VALUES (?)", (NO_CODE,))
@@ -222,7 +226,6 @@ class SqliteTables:
             self._connection = sqlite3.connect(
                 self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
             )
-            self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA secure_delete = ON")
 
