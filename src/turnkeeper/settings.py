@@ -30,6 +30,14 @@ class Settings:
     port: int = 8765
     token: str | None = field(default=None, repr=False)
     identities: str | None = None
+    jwt_secret: str | None = field(default=None, repr=False)
+    jwks: str | None = None
+    jwt_issuer: str | None = None
+    jwt_audience: str | None = None
+    login_seconds: float = 43_200.0
+    failed_tokens: int = 20
+    trusted_proxies: str | None = None
+    keys: int = 100
     default_agent: str = "symbolic"
     policy: str | None = None
     envelopes: str = "strict"
@@ -193,7 +201,24 @@ class Settings:
                 ("outbox_attempts", "outbox_send_seconds"),
                 "outbox_attempts is at least 1, and outbox_send_seconds more than nothing",
             )
+        yield from self._faults_of_tokens()
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, int | float) and value < 0:
                 yield (each.name,), f"{each.name} is not negative"
+
+    def _faults_of_tokens(self) -> Iterator[Fault]:
+        if self.jwt_secret is not None and self.jwks is not None:
+            yield ("jwt_secret", "jwks"), "jwt_secret and jwks exclude each other: who signs tokens is one issuer"
+        if (self.jwt_secret is not None or self.jwks is not None) and not self.jwt_audience:
+            yield (
+                ("jwt_audience",),
+                "jwt_audience says for whom tokens are made; without it those for others would do here",
+            )
+        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < 32:
+            yield ("jwt_secret",), "jwt_secret has at least 32 bytes; shorter ones can be guessed"
+        if self.failed_tokens < 1 or self.keys < 1 or self.login_seconds < 60:
+            yield (
+                ("failed_tokens", "keys", "login_seconds"),
+                "failed_tokens and keys are at least 1, and login_seconds at least 60",
+            )

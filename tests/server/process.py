@@ -29,7 +29,7 @@ class ServerProcess:
         command = [sys.executable, "-m", "turnkeeper.cli.main", "serve", *arguments]
         environ = {name: value for name, value in os.environ.items() if not name.startswith("TURNKEEPER_")}
         environ |= {"TURNKEEPER_ANCHOR_SECONDS": "3600", "PYTHONWARNINGS": "error", "COLUMNS": "100"}
-        environ |= {"TURNKEEPER_BUS_PORT": "off", **environment}
+        environ |= {"TURNKEEPER_BUS_PORT": "off", "TURNKEEPER_FAILED_TOKENS": "100000", **environment}
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

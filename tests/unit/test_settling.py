@@ -83,6 +83,8 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
     with pytest.raises(SettingsInvalid) as invalid:
         settings_from({}, file=wrong)
     environment = {f"TURNKEEPER_{name.upper()}": f"scheme://{MARKER}" for name in SECRET} | {
+        "TURNKEEPER_JWT_SECRET": f"scheme://{MARKER} and so long that nobody guesses it",
+        "TURNKEEPER_JWT_AUDIENCE": "turnkeeper",
         "TURNKEEPER_MODEL_NAME": "m",
         "TURNKEEPER_MAIL_FROM": "a@example.org",
     }

@@ -9,7 +9,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.sessions import IdCursor, Limit
+from turnkeeper.server.parameters import IdCursor, Limit
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_keys import KeyIn, KeyOut, MadeKeyOut
 
@@ -54,6 +54,7 @@ async def list_keys(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: I
 @router.get("/{key_id}", name="read_key", response_model=KeyOut, responses=problems(KeyNotFound))
 @asks("keys:read")
 async def read_key(key_id: str, keeper: Keeper, caller: Caller) -> KeyOut:
+    """One's own key, or for owner and admin any of their tenant; never with its token."""
     return KeyOut.of(await keeper.keys.get(key_id, principal=caller))
 
 
