@@ -20,6 +20,7 @@ from turnkeeper.cli.say import complain
 from turnkeeper.cli.settled import settled
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.server.addresses import is_loopback
 from turnkeeper.server.identities import (
     IdentitiesInvalid,
     StaticIdentities,
@@ -27,7 +28,7 @@ from turnkeeper.server.identities import (
     read_identities,
     single_identity,
 )
-from turnkeeper.server.listen import bind, is_loopback, listen, url_of
+from turnkeeper.server.listen import bind, listen, url_of
 from turnkeeper.settings import Settings
 from turnkeeper.settling import Settled
 
