@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 from turnkeeper.errors import MoveRefused
@@ -53,12 +52,13 @@ async def move(
     """
     if _is_same(source, target):
         raise MoveRefused("The two are the same database.")
-    watching = watching or _nobody
+    watching = _nobody if watching is None else watching
     async with _opened(source) as here, _opened(target) as there:
 
         async def beside() -> Sequence[Copied]:
-            told = partial(watching, "copying the memory of graphs", total=0)
-            return await copy_graphs(source, target, told) if await here.has_graphs() else ()
+            if not await here.has_graphs():
+                return ()
+            return await copy_graphs(source, target, lambda done: watching("copying the memory of graphs", done, 0))
 
         return await moving.move(here, there, grace_seconds=grace_seconds, watching=watching, beside=beside)
 

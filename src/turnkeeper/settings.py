@@ -1,6 +1,7 @@
 """Every number an operator may want to change, in one place."""
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class Settings:
     failed_tokens: int = 20
     trusted_proxies: str | None = None
     keys: int = 100
+    cors_origins: str | None = None
+    metrics: str = "loopback"
     default_agent: str = "symbolic"
     policy: str | None = None
     envelopes: str = "strict"
@@ -149,6 +152,11 @@ class Settings:
         if faults := tuple(self._faults()):
             raise SettingsInvalid(faults)
 
+    @property
+    def origins(self) -> list[str]:
+        """The origins whose pages may ask this server."""
+        return [origin.strip() for origin in (self.cors_origins or "").split(",") if origin.strip()]
+
     def _faults(self) -> Iterator[Fault]:
         """Everything that does not fit, not only the first."""
         if self.synchronous not in ("FULL", "NORMAL", "EXTRA"):
@@ -172,6 +180,11 @@ class Settings:
             yield ("idle_seconds", "session_units"), "idle_seconds and session_units are at least 1"
         if self.port > 65_535:
             yield ("port",), f"port is a number from 0 to 65535, not {self.port}"
+        if self.metrics not in ("loopback", "open", "token"):
+            yield ("metrics",), f"metrics is loopback, open or token, not {self.metrics!r}"
+        for origin in self.origins:
+            if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
+                yield ("cors_origins",), f"cors_origins are origins such as https://example.org, not {origin!r}"
         if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
             yield ("bus_port",), f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}"
         for name in ("debug", "bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):

@@ -10,6 +10,7 @@ from tests.contract.backends import Backend, contents
 from tests.contract.builders import (
     OTHER_NODE,
     TENANT,
+    USER,
     a_kept_session,
     a_session,
     accept,
@@ -27,9 +28,10 @@ from tests.contract.builders import (
 )
 from turnkeeper.errors import InvalidTransition, SessionClosed, SessionNotFound, VersionMoved
 from turnkeeper.model.double_text import DoubleText
-from turnkeeper.model.ids import SessionId, TenantId, UserId
+from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -276,3 +278,52 @@ async def test_a_message_is_activity_of_its_session(store: Store) -> None:
     await accept(store, "Hello", session)
 
     assert (await store.sessions.get(session.tenant, session.id)).last_active_at == NOON
+
+
+LATER = NOON + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    "sought",
+    [
+        Sought(agent=AgentId("clerk")),
+        Sought(title="TABLE for"),
+        Sought(created_from=LATER),
+        Sought(created_until=LATER + timedelta(microseconds=1), created_from=LATER),
+        Sought(active_from=LATER),
+        Sought(active_from=LATER, active_until=LATER + timedelta(hours=1)),
+        Sought(agent=AgentId("clerk"), title="A Table", status=SessionStatus.ACTIVE),
+    ],
+)
+async def test_sessions_are_found_by_what_is_known_of_them(store: Store, sought: Sought) -> None:
+    await a_kept_session(store, title="Ein Tisch für zwei")
+    wanted = await a_kept_session(
+        store, agent=AgentId("clerk"), title="A table for two", created_at=LATER, last_active_at=LATER
+    )
+    await a_kept_session(store)
+
+    for owner in (None, USER):
+        found = await store.sessions.list(TENANT, owner=owner, before=None, limit=10, sought=sought)
+
+        assert [session.id for session in found] == [wanted.id]
+        assert await store.sessions.count(TENANT, owner=owner, sought=sought) == 1
+
+
+@pytest.mark.parametrize("title", ["%", "_", "ZWEI!", "TISCH FÜR"])
+async def test_a_title_is_looked_for_as_it_is_written(store: Store, title: str) -> None:
+    """Only the letters a to z stand for their capitals, on every backend and in every language."""
+    await a_kept_session(store, title="Ein Tisch für zwei")
+
+    found = await store.sessions.list(TENANT, owner=None, before=None, limit=10, sought=Sought(title=title))
+
+    assert found == []
+
+
+async def test_a_page_stays_where_it_is_while_sessions_change(store: Store) -> None:
+    first, second, third = [await a_kept_session(store) for _ in range(3)]
+    page = await store.sessions.list(TENANT, owner=None, before=None, limit=2)
+
+    await exchange(store, first, "Hello", "Welcome")
+    rest = await store.sessions.list(TENANT, owner=None, before=page[-1].id, limit=2)
+
+    assert [session.id for session in (*page, *rest)] == [third.id, second.id, first.id]

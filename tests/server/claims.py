@@ -10,6 +10,7 @@ SHAPE = {"envelope_invalid", "malformed_json", "malformed_request", "media_type_
 
 UNSAYABLE = (
     "must equal",  # Two places that hold the same request id differ.
+    "leave it out to begin with the first",  # The same of other lists.
     "is not an entry of this audit",  # A cursor of the right shape that nobody gave out.
     "must be an agent of a living node",  # What lives at the moment is not known to a document.
     "must be a pack that was pushed",  # Nor which packs there are,

@@ -189,7 +189,8 @@ def test_a_door_may_be_open_without_a_token(document: dict[str, Any]) -> None:
     operations = [(path, each) for path, known in document["paths"].items() for each in known.values()]
 
     assert [path for path, each in operations if {} in each.get("security", [])] == [
-        "/api/v1/channels/{channel}/{binding}"
+        "/api/v1/channels/{channel}/{binding}",
+        "/metrics",
     ]
 
 

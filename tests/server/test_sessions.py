@@ -1,5 +1,7 @@
 """Sessions over HTTP."""
 
+import pytest
+
 from tests.server.conftest import House
 from tests.server.process import Api
 
@@ -151,3 +153,34 @@ def test_a_viewer_reads_and_does_not_write(house: House) -> None:
 
     assert [response.json()["code"] for response in refused] == ["not_allowed"] * 3
     assert vera.get("/sessions").json() == {"items": [], "total": 0}
+
+
+def test_sessions_are_found_by_title_agent_owner_and_time(ada: Api, ben: Api) -> None:
+    his = ben.post("/sessions", {"agent": "asking", "title": "The 7th table"}).json()
+    ben.post("/sessions", {"agent": "echo", "title": "Another"})
+    soon = {"created_from": his["created_at"], "active_until": "2999-01-01T00:00:00Z"}
+
+    found = ada.get("/sessions", params={"title": "7TH TABLE", "agent": "asking", "owner": "ben", **soon}).json()
+    none = ada.get("/sessions", params={"title": "7TH TABLE", "created_until": his["created_at"]}).json()
+    others = ben.get("/sessions", params={"owner": "ada", "title": "7th table"}).json()
+
+    assert ([each["id"] for each in found["items"]], found["total"]) == ([his["id"]], 1)
+    assert none["items"] == []
+    assert [each["id"] for each in others["items"]] == [his["id"]], "whoever asks looks among their own"
+
+
+@pytest.mark.parametrize("asked", [{"created_from": "7"}, {"title": ""}, {"cursor": "no such cursor"}, {"limit": "0"}])
+def test_what_cannot_be_looked_for_is_refused(ben: Api, asked: dict[str, str]) -> None:
+    refused = ben.get("/sessions", params=asked)
+
+    assert (refused.status_code, refused.json()["details"][0]["parameter"]) == (422, *asked)
+
+
+def test_agents_come_in_pages(ada: Api) -> None:
+    first = ada.get("/agents", params={"limit": 2}).json()
+    rest = ada.get("/agents", params={"cursor": first["next"]}).json()
+
+    assert [each["id"] for each in (*first["items"], *rest["items"])] == [
+        each["id"] for each in ada.get("/agents").json()["items"]
+    ]
+    assert len(first["items"]) == 2

@@ -176,26 +176,29 @@ async def test_a_session_that_was_idle_for_too_long_can_be_read_while_it_cannot_
         assert [each.id for each in await keeper.sessions()] == [session.id]
 
 
+@pytest.mark.parametrize("step", ["copying", "comparing"])
 async def test_a_move_that_fails_leaves_the_source_open_and_a_target_that_nobody_opens(
-    settings: Settings, elsewhere: str
+    settings: Settings, elsewhere: str, step: str
 ) -> None:
     async with Turnkeeper.open(settings=settings) as keeper:
-        await keeper.chat("Hello")
-        spoilt = backend_of(elsewhere)
+        # More than are read at once, so that it fails in the middle of a table.
+        for number in range(10):
+            await keeper.artifacts.keep(f"content {number}".encode())
+        before: list[int] = [0]
 
-        def spoil(step: str, done: int, total: int) -> None:
-            if step == "comparing":
+        def fail(now: str, done: int, total: int) -> None:
+            if now == step and done - before[-1] == 8:
                 raise RuntimeError("the lights went out")
+            before.append(done)
 
         with pytest.raises(RuntimeError):
-            await databases.move(settings.database, elsewhere, watching=spoil)
+            await databases.move(settings.database, elsewhere, watching=fail)
 
         assert (await keeper.chat("Still here")).text
         with pytest.raises(DatabaseHalfFilled):
-            await spoilt.store().database.open()
+            await backend_of(elsewhere).store().database.open()
         assert (await databases.survey(elsewhere)).door is Door.FILLING
-        moved = await databases.move(settings.database, elsewhere)
-        assert moved.rows > 0
+        assert (await databases.move(settings.database, elsewhere)).rows > 0
 
 
 @pytest.mark.parametrize("harm", ["DELETE FROM turns", "UPDATE sessions SET title = 'x'"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -23,13 +24,22 @@ INTERRUPTED = 130
 def move(source: str, target: str, *, grace_seconds: float) -> int:
     try:
         with _watching() as watching:
-            moved = asyncio.run(databases.move(source, target, grace_seconds=grace_seconds, watching=watching))
-    except KeyboardInterrupt:
-        return complain("Interrupted. The source is open again, and the target is not usable.", code=INTERRUPTED)
+            moved = asyncio.run(_move(source, target, grace_seconds, watching))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print("Unless this was its last moment, the source is open again and the target unusable.", file=sys.stderr)
+        return complain("Interrupted. turnkeeper db status tells which of the two is open.", code=INTERRUPTED)
     except TurnkeeperError as error:
         return complain(error.detail, code=1)
     print(harmless(_told(moved)))
     return 0
+
+
+async def _move(source: str, target: str, grace_seconds: float, watching: Watching) -> Moved:
+    """Being asked to end is like an interrupt at the terminal: the source is opened again first."""
+    task = asyncio.current_task()
+    assert task is not None, "it runs in one"
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await databases.move(source, target, grace_seconds=grace_seconds, watching=watching)
 
 
 def reopen(source: str, *, although_moved: bool) -> int:

@@ -13,8 +13,9 @@ from turnkeeper.cli.findings import Finding, fault, warning, well
 from turnkeeper.cli.serve import CannotStart, agent_of, function_at
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
+from turnkeeper.server.addresses import is_loopback
 from turnkeeper.server.identities import IdentitiesInvalid, is_readable_by_others, read_identities
-from turnkeeper.server.listen import bind, is_loopback
+from turnkeeper.server.listen import bind
 from turnkeeper.settings import Settings
 
 PATIENCE_SECONDS = 2.0

@@ -22,6 +22,7 @@ from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.keys import PREFIX
 from turnkeeper.ports.identities import Identities
+from turnkeeper.server.addresses import is_loopback
 from turnkeeper.server.identities import (
     AllIdentities,
     IdentitiesInvalid,
@@ -30,7 +31,7 @@ from turnkeeper.server.identities import (
     read_identities,
     single_identity,
 )
-from turnkeeper.server.listen import bind, is_loopback, listen, url_of
+from turnkeeper.server.listen import bind, listen, url_of
 from turnkeeper.server.tokens import Tokens
 from turnkeeper.settings import Settings
 from turnkeeper.settling import Settled

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.feed import FeedEntry
-from turnkeeper.model.ids import LayerId, SessionId, TenantId, UserId
+from turnkeeper.model.ids import AgentId, LayerId, SessionId, TenantId, UserId
 from turnkeeper.model.message import Message
 from turnkeeper.model.purpose import Module
 from turnkeeper.model.session import Conversation, Past, Session, SessionStatus, SettingsChange
@@ -17,11 +17,22 @@ from turnkeeper.ports.runs import RequestKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """Which sessions are looked for; None is any."""
+    """Which sessions are looked for; None is any.
+
+    `title` is a part of it, in which letters a to z stand for their capitals, too. A span holds its first moment and
+    not its last one.
+    """
 
     status: SessionStatus | None = None
     module: Module | None = None
     project_id: LayerId | None = None
+    agent: AgentId | None = None
+    owner: UserId | None = None
+    title: str | None = None
+    created_from: datetime | None = None
+    created_until: datetime | None = None
+    active_from: datetime | None = None
+    active_until: datetime | None = None
 
 
 class SessionStore(Protocol):

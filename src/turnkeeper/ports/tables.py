@@ -3,7 +3,7 @@
 Nobody needs a Turnkeeper for that, and nothing here speaks of sessions.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -99,8 +99,8 @@ class Tables(Protocol):
 
     async def count(self, shape: Shape) -> int: ...
 
-    def rows(self, shape: Shape) -> AsyncIterator[Rows]:
-        """All rows by key, in batches of bounded size."""
+    def rows(self, shape: Shape) -> AsyncGenerator[Rows, None]:
+        """All rows by key, in batches of bounded size. Close it when you leave it in the middle."""
 
     async def prepare(self) -> None:
         """Make the tables of an empty database, which no node opens until `declare_usable`.

@@ -1,6 +1,10 @@
 """The whole HTTP face: a Turnkeeper and its identities become an application."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
@@ -33,11 +37,29 @@ from turnkeeper.server import (
 )
 from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
+from turnkeeper.server.compressing import CompressingMiddleware
 from turnkeeper.server.errors import API, render_errors
 from turnkeeper.server.middleware import ExchangeMiddleware
 from turnkeeper.server.openapi import describe, operation_id
 from turnkeeper.server.tokens import Tokens
 from turnkeeper.server.version import own_version
+
+CROSSING: Mapping[str, Any] = {
+    "allow_methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
+    "allow_headers": [
+        "Authorization",
+        "Content-Type",
+        "Idempotency-Key",
+        "If-Match",
+        "If-None-Match",
+        "Last-Event-ID",
+        "X-Request-Id",
+        "traceparent",
+    ],
+    "expose_headers": ["ETag", "Location", "Retry-After", "X-Request-Id", "X-Trace-Id"],
+    "allow_credentials": False,  # A page elsewhere brings a token; a cookie of ours is not for it.
+}
+"""What pages of the origins in `cors_origins` may send and see."""
 
 ABOUT = """Keeps conversations: every turn is a transaction on a session.
 
@@ -107,6 +129,9 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     app.include_router(login.door, prefix=API)
     app.include_router(house.router)
     app.include_router(docs_page.router)
+    app.add_middleware(CompressingMiddleware)
+    if origins := keeper.settings.origins:
+        app.add_middleware(CORSMiddleware, allow_origins=origins, **CROSSING)
     app.add_middleware(ExchangeMiddleware)
     render_errors(app, keeper)
     describe(app)

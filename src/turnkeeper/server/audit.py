@@ -1,7 +1,7 @@
 """The audit: what was asked for, and what became of it."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -69,7 +69,7 @@ async def find_audit(
     """The entries of one's tenant that fit, newest first. For owner and admin."""
     said = (verb, outcome, session_id, run_id, request_id, trace_id, user, channel, mode, stage)
     facts = {name: value for name, value in zip(SOUGHT_BY, said, strict=True) if value is not None}
-    query = AuditQuery(facts=facts, since=_aware(since), until=_aware(until))
+    query = AuditQuery(facts=facts, since=since, until=until)
     found = await keeper.audit.find(query, principal=caller, limit=limit + 1, before=cursor)
     return page_of([AuditOut.of(each) for each in found], limit, [each.id for each in found])
 
@@ -96,8 +96,3 @@ async def export_audit(keeper: Keeper, caller: Caller) -> StreamingResponse:
             yield f"{line}\n"
 
     return StreamingResponse(told(), media_type="application/x-ndjson")
-
-
-def _aware(moment: datetime | None) -> datetime | None:
-    """A moment without a zone is taken as UTC."""
-    return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment

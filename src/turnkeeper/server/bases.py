@@ -24,7 +24,7 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
 from turnkeeper.server.sessions import told
-from turnkeeper.server.wire import Page, SessionOut, page_of
+from turnkeeper.server.wire import Page, SessionOut, page_behind, page_of
 from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut, SourceTextOut
 
 router = APIRouter(prefix="/kbs", tags=["knowledge bases"], route_class=GuardedRoute)
@@ -73,9 +73,12 @@ async def read_base(base_id: str, response: Response, keeper: Keeper, caller: Ca
     responses=problems(KnowledgeBaseNotFound),
 )
 @asks("kbs:read")
-async def list_sources(base_id: str, keeper: Keeper, caller: Caller) -> Page[SourceOut]:
+async def list_sources(
+    base_id: str, keeper: Keeper, caller: Caller, limit: Limit = 200, cursor: IdCursor = None
+) -> Page[SourceOut]:
     """The sources of a base as it is now, oldest first."""
-    return Page(items=[SourceOut.of(source) for source in await keeper.bases.sources(base_id, principal=caller)])
+    found = await keeper.bases.sources(base_id, principal=caller)
+    return page_behind([SourceOut.of(source) for source in found], limit, [source.id for source in found], cursor)
 
 
 @router.get(

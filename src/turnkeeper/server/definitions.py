@@ -20,9 +20,10 @@ PUTTING = problems(*WITH_BODY, NotAllowed, RevisionMoved)
 
 @agents.get("", name="list_agents", response_model=Page[AgentOut], responses=problems())
 @asks("agents:read")
-async def list_agents(keeper: Keeper, caller: Caller) -> Page[AgentOut]:
-    """Agents by their code on a living node, by their definition, or by both."""
-    return Page(items=[AgentOut.of(agent) for agent in await keeper.definitions.agents(principal=caller)])
+async def list_agents(keeper: Keeper, caller: Caller, limit: Limit = 200, cursor: IdCursor = None) -> Page[AgentOut]:
+    """Agents by their code on a living node, by their definition, or by both; in the order of their ids."""
+    found = [each for each in await keeper.definitions.agents(principal=caller) if each.id > (cursor or "")]
+    return page_of([AgentOut.of(agent) for agent in found], limit, [agent.id for agent in found])
 
 
 @agents.get("/{agent_id}", name="read_agent", response_model=AgentOut, responses=problems(DefinitionNotFound))

@@ -1,14 +1,21 @@
 """The house itself: is it alive, is it ready, and where to go from here."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from turnkeeper.server.guard import Keeper
-from turnkeeper.server.openapi import problems_of_readiness
+from turnkeeper.errors import NotAllowed
+from turnkeeper.server.addresses import is_loopback
+from turnkeeper.server.asking import check_asked
+from turnkeeper.server.auth import authenticate
+from turnkeeper.server.guard import Keeper, tokens_of
+from turnkeeper.server.openapi import problems, problems_of_readiness
 from turnkeeper.server.version import own_version
 from turnkeeper.server.wire import Health
 
 router = APIRouter(tags=["house"])
+
+READERS = ("metrics:manage", "metrics:operate")
+"""Whose token opens the numbers of all tenants."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -40,10 +47,20 @@ async def readiness(keeper: Keeper) -> Health:
     "/metrics",
     name="metrics",
     response_class=Response,
-    responses={200: {"description": "Names and numbers", "content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"description": "Names and numbers", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        **problems(NotAllowed),
+    },
+    openapi_extra={"security": [{"HTTPBearer": []}, {}]},
 )
-async def metrics(keeper: Keeper) -> Response:
-    """What was counted in this process, in the text format of Prometheus."""
+async def metrics(request: Request, keeper: Keeper) -> Response:
+    """What was counted in this process, in the text format of Prometheus.
+
+    Without a token while the server listens on this machine alone, unless it is set otherwise.
+    """
+    setting = keeper.settings.metrics
+    if setting == "token" or (setting == "loopback" and not is_loopback(keeper.settings.host)):
+        check_asked(READERS, await authenticate(request, tokens_of(request), keeper.directory))
     return Response(keeper.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import gc
-import ipaddress
 import json
 import math
 import signal
@@ -40,12 +39,6 @@ def bind(host: str, port: int) -> socket.socket:
         bound.close()
         raise
     return bound
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it. Raises OSError for a name that does not resolve."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return all(ipaddress.ip_address(address[0]).is_loopback for *_, address in found)
 
 
 def url_of(bound: socket.socket) -> str:

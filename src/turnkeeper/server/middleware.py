@@ -14,6 +14,16 @@ from turnkeeper.server.exchange import Exchange
 log = logging.getLogger(__name__)
 
 
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What every response says unless it says otherwise: keep it nowhere, and take it for nothing but what it is."""
+
+
 class ExchangeMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -33,8 +43,8 @@ class ExchangeMiddleware:
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = exchange.request_id
                 headers["X-Trace-Id"] = exchange.trace_id
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers.setdefault("Cache-Control", "no-store")
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Header, Query
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from turnkeeper.server.errors import invalid_header
 from turnkeeper.server.wire import Id
@@ -40,7 +40,7 @@ def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-Moment = Annotated[datetime, BeforeValidator(_written)]
+Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_aware)]
 
 
 def version_of(if_match: str | None) -> int | None:

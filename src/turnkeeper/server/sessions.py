@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from turnkeeper.errors import (
     AgentNotFound,
@@ -31,7 +31,7 @@ from turnkeeper.errors import (
     VersionMoved,
 )
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.model.ids import LayerId
+from turnkeeper.model.ids import AgentId, LayerId, UserId
 from turnkeeper.model.purpose import Module
 from turnkeeper.model.session import Session, SessionStatus
 from turnkeeper.ports.sessions import Sought
@@ -41,7 +41,7 @@ from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
-from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, NoCursor, etag_of, version_of
+from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, Moment, NoCursor, etag_of, version_of
 from turnkeeper.server.sse import ResumeAfter, Stream
 from turnkeeper.server.wire import (
     ChatOut,
@@ -149,20 +149,52 @@ async def current_session(
     return await told(response, keeper, session)
 
 
+async def _sought(
+    status: Annotated[SessionStatus | None, Query(description="Only those of this status.")] = None,
+    module: Annotated[Module | None, Query(description="Only those of this module.")] = None,
+    project_id: Annotated[Id | None, Query(description="Only those of this project.")] = None,
+    agent: Annotated[Id | None, Query(description="Only those that this agent answers in.")] = None,
+    owner: Annotated[Id | None, Query(description="Only those of this user; for owner and admin.")] = None,
+    title: Annotated[
+        str | None,
+        Query(min_length=1, max_length=200, description="A part of the title; letters a to z match their capitals."),
+    ] = None,
+    created_from: Annotated[Moment | None, Query(description="Only those that began then or later.")] = None,
+    created_until: Annotated[Moment | None, Query(description="Only those that began before.")] = None,
+    active_from: Annotated[Moment | None, Query(description="Only those last active then or later.")] = None,
+    active_until: Annotated[Moment | None, Query(description="Only those last active before.")] = None,
+) -> Sought:
+    return Sought(
+        status=status,
+        module=module,
+        project_id=None if project_id is None else LayerId(project_id),
+        agent=None if agent is None else AgentId(agent),
+        owner=None if owner is None else UserId(owner),
+        title=title,
+        created_from=created_from,
+        created_until=created_until,
+        active_from=active_from,
+        active_until=active_until,
+    )
+
+
+SoughtSessions = Annotated[Sought, Depends(_sought)]
+
+
 @router.get("", name="list_sessions", response_model=CountedPage[SessionOut], responses=problems())
 @asks("sessions:read")
 async def list_sessions(
     keeper: Keeper,
     caller: Caller,
+    sought: SoughtSessions,
     limit: Limit = 50,
     cursor: IdCursor = None,
-    status: SessionStatus | None = None,
-    module: Module | None = None,
-    project_id: Annotated[Id | None, Query()] = None,
 ) -> CountedPage[SessionOut]:
-    """One's own sessions, newest first; owner and admin see all of their tenant."""
-    project = None if project_id is None else LayerId(project_id)
-    sought = Sought(status=status, module=module, project_id=project)
+    """One's own sessions, newest first; owner and admin see all of their tenant.
+
+    The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
+    that is asked for has to fit. `total` counts them on all pages.
+    """
     found = await keeper.sessions(principal=caller, before=cursor, limit=limit + 1, sought=sought)
     items = [SessionOut.of(session, await keeper.scoping.scope(session)) for session in found]
     page = page_of(items, limit, [session.id for session in found])

@@ -112,11 +112,16 @@ async def list_manifest_entries(
 )
 @asks("manifests:read")
 async def read_manifest_history(
-    sha256: Sha256, keeper: Keeper, caller: Caller, limit: HistoryLimit = 100
+    sha256: Sha256,
+    keeper: Keeper,
+    caller: Caller,
+    limit: HistoryLimit = 100,
+    cursor: Annotated[Sha256 | None, Query(description="`next` of the page before.")] = None,
 ) -> Page[ManifestOut]:
     """A manifest, its parent, the parent of that, and so on."""
-    found = await keeper.manifests.history(sha256, principal=caller, limit=limit)
-    return Page(items=[ManifestOut.of(each) for each in found])
+    begin, seen = (sha256, 0) if cursor is None else (cursor, 1)
+    found = await keeper.manifests.history(begin, principal=caller, limit=limit + 1 + seen)
+    return page_of([ManifestOut.of(each) for each in found[seen:]], limit, [each.sha256 for each in found[seen:]])
 
 
 @manifests.get("/{sha256}/diff", name="diff_manifests", response_model=DiffOut, responses=problems(ManifestNotFound))

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from turnkeeper.errors import EnvelopeInvalid
 from turnkeeper.keeping.continuing import LONGEST_IDLE_SECONDS
 from turnkeeper.keeping.scoping import NO_CONTEXT, Pin, Wanted
 from turnkeeper.model.double_text import DoubleText
@@ -625,6 +626,14 @@ class Problem(Outbound):
     stage: str | None = None
     retry_after_ms: int | None = None
     details: list[ProblemDetail] | None = None
+
+
+def page_behind(found: Sequence[Item], limit: int, cursors: Sequence[str], cursor: str | None) -> Page[Item]:
+    """The same of a list that is there as a whole. Raises EnvelopeInvalid for a cursor that none of them has."""
+    if cursor is not None and cursor not in cursors:
+        raise EnvelopeInvalid.at("cursor", "is not `next` of a page of this list; leave it out to begin with the first")
+    begin = 0 if cursor is None else cursors.index(cursor) + 1
+    return page_of(found[begin:], limit, cursors[begin:])
 
 
 def page_of(found: Sequence[Item], limit: int, cursor: Sequence[str]) -> Page[Item]:

@@ -1,7 +1,7 @@
 """How a database refuses writes while it is moved, in the words that its triggers and its nodes share.
 
 There is no switch that a turn would have to look at: while the door is open nothing of this is there. Closing it makes
-triggers that refuse, and the table `moving`, which says why.
+triggers that refuse, and a table that says why.
 """
 
 from turnkeeper.errors import DatabaseHalfFilled, DatabaseMoving, MoveRefused
@@ -9,12 +9,13 @@ from turnkeeper.ports.tables import Door, Rows, Shape
 
 REFUSAL = "turnkeeper: moving"
 SQLSTATE = "TKMOV"
+TABLE = "turnkeeper_moving"
 
 # Only intake puts anything here, so that closing it to newcomers leaves alone what is under way.
 INTAKE = "runs"
 
 # Tables that each store has for itself, and what of a unit is made anew.
-OWN_TABLES = frozenset({"schema_info", "migrations", "moving", "doors"})
+OWN_TABLES = frozenset({"schema_info", "migrations", "doors", TABLE})
 OWN_COLUMNS = frozenset({"search_row", "words"})
 IS_FOUND = "is_found"
 

@@ -1,11 +1,16 @@
 """What is asked about sessions, as parameters that are the same for every backend."""
 
+import string
+
 from turnkeeper.model.ids import TenantId, UserId
 from turnkeeper.model.mount import Mount
 from turnkeeper.model.session import Session
 from turnkeeper.ports.runs import RequestKey
 from turnkeeper.ports.sessions import Sought
 from turnkeeper.stores.rows import Params, micros
+
+TO_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+"""As both backends do it, whatever language they think in."""
 
 
 def sought_params(tenant: TenantId, owner: UserId | None, sought: Sought) -> Params:
@@ -15,6 +20,12 @@ def sought_params(tenant: TenantId, owner: UserId | None, sought: Sought) -> Par
         "status": sought.status and sought.status.value,
         "module": sought.module and sought.module.value,
         "project_id": sought.project_id,
+        "agent": sought.agent,
+        "title": sought.title and sought.title.translate(TO_SMALL),
+        "created_from": sought.created_from and micros(sought.created_from),
+        "created_until": sought.created_until and micros(sought.created_until),
+        "active_from": sought.active_from and micros(sought.active_from),
+        "active_until": sought.active_until and micros(sought.active_until),
     }
 
 

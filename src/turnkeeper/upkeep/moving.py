@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -59,7 +60,7 @@ class Moved:
 class Watching(Protocol):
     """Hears how far a step is: `closing`, `waiting` for runs to finish, `copying`, `comparing`."""
 
-    def __call__(self, step: str, done: int, total: int) -> None: ...
+    def __call__(self, step: str, done: int, total: int, /) -> None: ...
 
 
 CopyBeside = Callable[[], Awaitable[Sequence[Copied]]]
@@ -134,22 +135,9 @@ async def _copied(source: Tables, target: Tables, watching: Watching) -> list[Co
     _refuse_other_shapes(shapes, await target.shapes())
     async with source.snapshot():
         total = sum([await source.count(shape) for shape in shapes])
-        sent, done = {}, 0
-        for shape in shapes:
-            sent[shape] = _Proof()
-            async for rows in source.rows(shape):
-                await target.put(shape, rows)
-                sent[shape].add(rows)
-                done += len(rows)
-                watching("copying", done, total)
+        sent = await _read(source, shapes, lambda done: watching("copying", done, total), into=target)
     async with target.snapshot():
-        arrived, done = {}, 0
-        for shape in shapes:
-            arrived[shape] = _Proof()
-            async for rows in target.rows(shape):
-                arrived[shape].add(rows)
-                done += len(rows)
-                watching("comparing", done, total)
+        arrived = await _read(target, shapes, lambda done: watching("comparing", done, total))
     return [
         Copied(
             table=shape.table,
@@ -160,6 +148,22 @@ async def _copied(source: Tables, target: Tables, watching: Watching) -> list[Co
         )
         for shape in shapes
     ]
+
+
+async def _read(
+    tables: Tables, shapes: Sequence[Shape], told: Callable[[int], None], *, into: Tables | None = None
+) -> dict[Shape, "_Proof"]:
+    """What each table holds, put into another on the way if there is one."""
+    found, done = {shape: _Proof() for shape in shapes}, 0
+    for shape, proof in found.items():
+        async with aclosing(tables.rows(shape)) as batches:
+            async for rows in batches:
+                if into is not None:
+                    await into.put(shape, rows)
+                proof.add(rows)
+                done += len(rows)
+                told(done)
+    return found
 
 
 class _Proof:

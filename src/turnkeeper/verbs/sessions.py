@@ -42,8 +42,12 @@ class Sessions(Inside):
         limit: int = 50,
         sought: Sought = Sought(),  # noqa: B008
     ) -> Sequence[Session]:
-        """Newest first: one's own, or all of the tenant's for its owner and admins."""
-        owner = None if principal.sees_whole_tenant else principal.user
+        """Newest first: one's own, or all of the tenant's for its owner and admins.
+
+        The order is that in which they began, so that a page stays where it is whatever happens to its sessions.
+        `owner` of what is sought is for owner and admins; all others look among their own.
+        """
+        owner = sought.owner if principal.sees_whole_tenant else principal.user
         at = None if before is None else SessionId(before)
         found = await self._store.sessions.list(principal.tenant, owner=owner, before=at, limit=limit, sought=sought)
         return [await self._ended_if_idle(session) for session in found]
@@ -55,7 +59,7 @@ class Sessions(Inside):
         sought: Sought = Sought(),  # noqa: B008
     ) -> int:
         """How many `sessions` would give without an end."""
-        owner = None if principal.sees_whole_tenant else principal.user
+        owner = sought.owner if principal.sees_whole_tenant else principal.user
         return await self._store.sessions.count(principal.tenant, owner=owner, sought=sought)
 
     async def session_events(

@@ -18,7 +18,7 @@ import asyncpg
 from turnkeeper.errors import DatabaseMoving, StoreUnavailable
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.ports.tables import Door
-from turnkeeper.stores.doors import SQLSTATE, heed
+from turnkeeper.stores.doors import SQLSTATE, TABLE, heed
 from turnkeeper.stores.migrations import Migration, migrations_of, migrations_to_run
 from turnkeeper.stores.queries import Queries, numbered
 
@@ -131,10 +131,9 @@ class PostgresDatabase:
                 pool.terminate()
 
     async def ping(self) -> None:
-        found = await self.read(
-            "SELECT current_setting('transaction_read_only') = 'on' AS is_read_only, to_regclass('moving') AS moving",
-            {},
-        )
+        is_read_only = "current_setting('transaction_read_only') = 'on'"
+        asked = f"SELECT {is_read_only} AS is_read_only, to_regclass('{TABLE}') AS moving"
+        found = await self.read(asked, {})
         if found[0]["moving"] is not None:
             raise DatabaseMoving
         if found[0]["is_read_only"]:
@@ -264,11 +263,9 @@ class PostgresDatabase:
                 "with special letters of the password written as %XX."
             ) from None
         except _UNAVAILABLE as error:
-            raise StoreUnavailable(f"{self.place} cannot be opened: {_reason(error)}.") from error
+            raise StoreUnavailable(f"{self._place()} cannot be opened: {_reason(error)}.") from error
 
-    @property
-    def place(self) -> str:
-        """Which one it is, without its password."""
+    def _place(self) -> str:
         address = urlsplit(self._dsn)
         name = address.path.lstrip("/") or "the default one"
         return f"The database {name!r} on {address.hostname or 'this machine'}:{address.port or 5432}"
@@ -282,9 +279,9 @@ async def pending_migrations(connection: "Connection") -> tuple[Migration, ...]:
 
 async def door_of(connection: "Connection") -> tuple[Door, str | None]:
     """Who may write, and where the database went."""
-    if await connection.fetchval("SELECT to_regclass('moving')") is None:
+    if await connection.fetchval("SELECT to_regclass($1)", TABLE) is None:
         return Door.OPEN, None
-    found = await connection.fetchrow("SELECT door, moved_to FROM moving")
+    found = await connection.fetchrow(f"SELECT door, moved_to FROM {TABLE}")
     assert found is not None, "the table is made with its row"
     return Door(found["door"]), found["moved_to"]
 

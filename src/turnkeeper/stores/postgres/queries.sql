@@ -302,12 +302,24 @@ SELECT * FROM sessions WHERE tenant = :tenant AND id = :session_id;
 SELECT * FROM sessions
  WHERE tenant = :tenant AND id < :before AND (:status::text IS NULL OR status = :status)
    AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+   AND (:agent::text IS NULL OR agent = :agent)
+   AND (:title::text IS NULL OR strpos(lower(title COLLATE "C"), :title) > 0)
+   AND (:created_from::bigint IS NULL OR created_at >= :created_from)
+   AND (:created_until::bigint IS NULL OR created_at < :created_until)
+   AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: list_sessions_of_owner
 SELECT * FROM sessions
  WHERE tenant = :tenant AND owner = :owner AND id < :before AND (:status::text IS NULL OR status = :status)
    AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+   AND (:agent::text IS NULL OR agent = :agent)
+   AND (:title::text IS NULL OR strpos(lower(title COLLATE "C"), :title) > 0)
+   AND (:created_from::bigint IS NULL OR created_at >= :created_from)
+   AND (:created_until::bigint IS NULL OR created_at < :created_until)
+   AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: messages_after
@@ -1285,7 +1297,13 @@ SELECT * FROM feed
 -- name: count_sessions
 SELECT count(*) AS found FROM sessions
  WHERE tenant = :tenant AND (:owner::text IS NULL OR owner = :owner) AND (:status::text IS NULL OR status = :status)
-   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id);
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+   AND (:agent::text IS NULL OR agent = :agent)
+   AND (:title::text IS NULL OR strpos(lower(title COLLATE "C"), :title) > 0)
+   AND (:created_from::bigint IS NULL OR created_at >= :created_from)
+   AND (:created_until::bigint IS NULL OR created_at < :created_until)
+   AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until);
 
 -- name: count_runs_of_session
 SELECT count(*) AS found FROM runs WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine';

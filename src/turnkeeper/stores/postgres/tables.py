@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import asyncpg
 
@@ -19,6 +20,7 @@ from turnkeeper.stores.doors import (
     OWN_TABLES,
     REFUSAL,
     SQLSTATE,
+    TABLE,
     refuse_unfit,
     rows_at_once,
 )
@@ -54,7 +56,7 @@ SELECT c.relname AS table, a.attname AS name, array_position(i.indkey::int[], a.
  ORDER BY c.relname, a.attnum
 """
 _REFUSE = f"""
-CREATE FUNCTION refuse_while_moving() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION refuse_while_moving() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION '{REFUSAL}' USING ERRCODE = '{SQLSTATE}';
 END
@@ -70,7 +72,9 @@ class PostgresTables:
 
     @property
     def place(self) -> str:
-        return self._database.place
+        address = urlsplit(self._dsn)
+        who = f"{address.username}@" if address.username else ""
+        return f"postgresql://{who}{address.hostname or ''}{f':{address.port}' if address.port else ''}{address.path}"
 
     async def open(self) -> None:
         with self._database.saying_what_is_wrong():
@@ -168,17 +172,20 @@ class PostgresTables:
         await tx.execute(f"SET LOCAL lock_timeout = {LOCK_MILLISECONDS}")
         # Whoever is in the middle of a write comes to its end first; whoever comes later finds the triggers.
         await tx.execute(f"LOCK TABLE {', '.join(tables)} IN EXCLUSIVE MODE")
-        await tx.execute("DROP TABLE IF EXISTS moving")
-        await tx.execute("DROP FUNCTION IF EXISTS refuse_while_moving CASCADE")
         if door is Door.OPEN:
+            await tx.execute(f"DROP TABLE IF EXISTS {TABLE}")
+            await tx.execute("DROP FUNCTION IF EXISTS refuse_while_moving CASCADE")
             return
         await tx.execute(_REFUSE)
-        for table, changes in _refused([name for name in tables if name != "moving"], door):
+        # Nothing is taken away while it is moved: that would have to wait for those who read.
+        for table, changes in _refused([name for name in tables if name != TABLE], door):
             await tx.execute(
-                f"CREATE TRIGGER moving BEFORE {changes} ON {table} FOR EACH ROW EXECUTE FUNCTION refuse_while_moving()"
+                f"CREATE OR REPLACE TRIGGER moving_{door} BEFORE {changes} ON {table} "
+                "FOR EACH ROW EXECUTE FUNCTION refuse_while_moving()"
             )
-        await tx.execute("CREATE TABLE moving (door TEXT NOT NULL, moved_to TEXT, at BIGINT NOT NULL)")
-        await tx.execute("INSERT INTO moving (door, moved_to, at) VALUES ($1, $2, $3)", door.value, to, _now())
+        await tx.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} (door TEXT NOT NULL, moved_to TEXT, at BIGINT NOT NULL)")
+        await tx.execute(f"DELETE FROM {TABLE}")
+        await tx.execute(f"INSERT INTO {TABLE} (door, moved_to, at) VALUES ($1, $2, $3)", door.value, to, _now())
 
     async def open_runs(self) -> int:
         found = await self._opened().fetchval("SELECT count(*) FROM runs WHERE status IN ('queued', 'running')")
@@ -212,7 +219,7 @@ class PostgresTables:
     async def count(self, shape: Shape) -> int:
         return int(await self._opened().fetchval(f"SELECT count(*) FROM {shape.table}"))
 
-    async def rows(self, shape: Shape) -> AsyncIterator[Rows]:
+    async def rows(self, shape: Shape) -> AsyncGenerator[Rows, None]:
         columns = ", ".join("(words IS NOT NULL)::int" if each == IS_FOUND else each for each in shape.columns)
         query = f"SELECT {columns} FROM {shape.table} ORDER BY {', '.join(shape.key)}"
         cursor = await self._opened().cursor(query)
@@ -275,7 +282,7 @@ class PostgresTables:
 def _refused(tables: Sequence[str], door: Door) -> Iterator[tuple[str, str]]:
     if door is Door.NO_INTAKE:
         yield INTAKE, "INSERT"
-    elif door in (Door.CLOSED, Door.MOVED):
+    elif door is Door.CLOSED:
         yield from ((table, "INSERT OR UPDATE OR DELETE") for table in tables)
 
 

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from turnkeeper.errors import DatabaseMoving, StoreUnavailable
 from turnkeeper.ports.store import WriteProbe
 from turnkeeper.ports.tables import Door
-from turnkeeper.stores.doors import REFUSAL, heed
+from turnkeeper.stores.doors import REFUSAL, TABLE, heed
 from turnkeeper.stores.migrations import Migration, migrations_of, migrations_to_run
 from turnkeeper.stores.queries import Queries
 
@@ -480,9 +480,9 @@ def _refuse_while_moving(tx: Tx) -> None:
 
 def door_of(tx: Tx) -> tuple[Door, str | None]:
     """Who may write, and where the database went."""
-    if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = 'moving'").fetchone():
+    if not tx.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (TABLE,)).fetchone():
         return Door.OPEN, None
-    door, moved_to = tx.execute("SELECT door, moved_to FROM moving").fetchone()
+    door, moved_to = tx.execute(f"SELECT door, moved_to FROM {TABLE}").fetchone()
     return Door(door), moved_to
 
 

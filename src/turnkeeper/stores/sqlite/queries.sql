@@ -38,12 +38,20 @@ SELECT * FROM sessions WHERE tenant = :tenant AND id = :session_id;
 SELECT * FROM sessions
  WHERE tenant = :tenant AND id < :before AND (:status IS NULL OR status = :status)
    AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id)
+   AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
+   AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
+   AND (:active_from IS NULL OR last_active_at >= :active_from)
+   AND (:active_until IS NULL OR last_active_at < :active_until)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: list_sessions_of_owner
 SELECT * FROM sessions
  WHERE tenant = :tenant AND owner = :owner AND id < :before AND (:status IS NULL OR status = :status)
    AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id)
+   AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
+   AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
+   AND (:active_from IS NULL OR last_active_at >= :active_from)
+   AND (:active_until IS NULL OR last_active_at < :active_until)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: messages_after
@@ -999,7 +1007,11 @@ SELECT * FROM feed
 -- name: count_sessions
 SELECT count(*) AS found FROM sessions
  WHERE tenant = :tenant AND (:owner IS NULL OR owner = :owner) AND (:status IS NULL OR status = :status)
-   AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id);
+   AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id)
+   AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
+   AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
+   AND (:active_from IS NULL OR last_active_at >= :active_from)
+   AND (:active_until IS NULL OR last_active_at < :active_until);
 
 -- name: count_runs_of_session
 SELECT count(*) AS found FROM runs INDEXED BY runs_of_session

@@ -5,15 +5,16 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from turnkeeper.errors import MoveRefused, StoreUnavailable
 from turnkeeper.ports.tables import Door, Rows, Shape, Survey
 from turnkeeper.stores import units as unit_rows
-from turnkeeper.stores.doors import INTAKE, IS_FOUND, NO_CODE, OWN_COLUMNS, OWN_TABLES, REFUSAL, rows_at_once
+from turnkeeper.stores.doors import INTAKE, IS_FOUND, NO_CODE, OWN_COLUMNS, OWN_TABLES, REFUSAL, TABLE, rows_at_once
 from turnkeeper.stores.migrations import migrations_of
 from turnkeeper.stores.sqlite.database import SqliteDatabase, WriterLock, door_of, pending_migrations
 from turnkeeper.stores.sqlite.units import index_words
@@ -31,6 +32,7 @@ class SqliteTables:
         self._path = path
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None
+        self._one_at_a_time = threading.Lock()
 
     @property
     def place(self) -> str:
@@ -44,7 +46,7 @@ class SqliteTables:
     async def close(self) -> None:
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            await asyncio.to_thread(connection.close)
+            await self._beside(connection.close)
 
     async def survey(self) -> Survey:
         return await self._beside(self._survey)
@@ -104,12 +106,12 @@ class SqliteTables:
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        file = os.open(self._path.with_name(f"{self._path.name}-mover"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = self._path.with_name(f"{self._path.name}-mover")
+        file = await self._beside(lambda: os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not _is_ours(file):
+                raise MoveRefused(f"{self.place} is being moved by another command right now. Wait for its end.")
             yield
-        except BlockingIOError:
-            raise MoveRefused(f"{self.place} is being moved by another command right now. Wait for its end.") from None
         finally:
             os.close(file)
 
@@ -122,7 +124,7 @@ class SqliteTables:
                 "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'moving\\_%' ESCAPE '\\'"
             ).fetchall():
                 tx.execute(f"DROP TRIGGER {name}")
-            tx.execute("DROP TABLE IF EXISTS moving")
+            tx.execute(f"DROP TABLE IF EXISTS {TABLE}")
             if door is Door.OPEN:
                 return
             for table, change in _refused(tx, door):
@@ -130,8 +132,8 @@ class SqliteTables:
                     f"CREATE TRIGGER moving_{table}_{change} BEFORE {change} ON {table} "
                     f"BEGIN SELECT RAISE(ABORT, '{REFUSAL}'); END"
                 )
-            tx.execute("CREATE TABLE moving (door TEXT NOT NULL, moved_to TEXT, at INTEGER NOT NULL) STRICT")
-            tx.execute("INSERT INTO moving (door, moved_to, at) VALUES (?, ?, ?)", (door.value, to, _now()))
+            tx.execute(f"CREATE TABLE {TABLE} (door TEXT NOT NULL, moved_to TEXT, at INTEGER NOT NULL) STRICT")
+            tx.execute(f"INSERT INTO {TABLE} (door, moved_to, at) VALUES (?, ?, ?)", (door.value, to, _now()))
 
     async def open_runs(self) -> int:
         return await self._beside(lambda: _open_runs(self._opened()))
@@ -158,12 +160,16 @@ class SqliteTables:
         counted = f"SELECT COUNT(*) FROM {shape.table}"
         return int(await self._beside(lambda: self._opened().execute(counted).fetchone()[0]))
 
-    async def rows(self, shape: Shape) -> AsyncIterator[Rows]:
+    async def rows(self, shape: Shape) -> AsyncGenerator[Rows, None]:
         columns = ", ".join(_FOUND if column == IS_FOUND else column for column in shape.columns)
         query = f"SELECT {columns} FROM {shape.table} ORDER BY {', '.join(shape.key)}"
         cursor = await self._beside(lambda: self._opened().execute(query))
-        while batch := await self._beside(lambda: cursor.fetchmany(rows_at_once(shape))):
-            yield batch
+        try:
+            while batch := await self._beside(lambda: cursor.fetchmany(rows_at_once(shape))):
+                yield batch
+        finally:
+            # One that was left in the middle would keep the tables from being changed.
+            await self._beside(cursor.close)
 
     async def prepare(self) -> None:
         await self._beside(self._prepare)
@@ -201,20 +207,24 @@ class SqliteTables:
     def _declare_usable(self) -> None:
         with _writing(self._opened()) as tx:
             tx.execute("DELETE FROM schema_info WHERE min_code = ?", (NO_CODE,))
-            tx.execute("DROP TABLE moving")
+            tx.execute(f"DROP TABLE {TABLE}")
         self._opened().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     # --- the file
 
     async def _beside(self, work: Callable[[], T]) -> T:
-        """In a thread, with a plain word for what SQLite says."""
+        """In a thread, with a plain word for what SQLite says. What was cancelled comes to its end before the next."""
         try:
-            return await asyncio.to_thread(work)
+            return await asyncio.to_thread(self._alone_with_it, work)
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(
                 f"The database file {self.place!r} cannot be used: {error}.",
                 advice="Check that its folder exists, that you may write there, and that there is room.",
             ) from error
+
+    def _alone_with_it(self, work: Callable[[], T]) -> T:
+        with self._one_at_a_time:
+            return work()
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -237,6 +247,14 @@ class SqliteTables:
         endings = ("", "-wal", ".graphs", ".graphs-wal")
         paths = [self._path.with_name(self._path.name + ending) for ending in endings]
         return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def _is_ours(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
