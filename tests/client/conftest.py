@@ -20,6 +20,7 @@ async def at_once(seconds: float) -> None:
 
 
 QUICK = Retries(pause=at_once)
+STUBBORN = Retries(tries=1_000, pause=at_once)
 
 
 @asynccontextmanager

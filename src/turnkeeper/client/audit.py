@@ -33,7 +33,7 @@ class Audit(Part):
         """The newest entries that fit, newest first; `before` is the `id` of the last one of the page before."""
         asked: dict[str, Any] = {}
         if query is not None:
-            asked = {**query.facts, "since": _written(query.since), "until": _written(query.until)}
+            asked = {**query.facts, "since": query.since, "until": query.until}
         return await self._page(_audited_of, "audit", cursor=before, limit=limit, **asked)
 
     async def export(self) -> AsyncGenerator[str, None]:
@@ -49,7 +49,3 @@ class Audit(Part):
 def _audited_of(told: Mapping[str, Any]) -> Audited:
     facts = {name: told[name] for name in ("at", "verb", "outcome")} | told["facts"]
     return Audited(id=told["id"], facts=facts, hash=told["hash"])
-
-
-def _written(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()

@@ -89,7 +89,7 @@ class Bases(Part):
 
     async def sources(self, base_id: str) -> Sequence[Source]:
         """Oldest first, without their content."""
-        return read((await self._ask("GET", "kbs", base_id, "sources"))["items"], list[Source])
+        return await self._all(reading(Source), "kbs", base_id, "sources")
 
     async def units(self, base_id: str, *, after: int = 0, limit: int = 100) -> Page[tuple[int, Unit]]:
         return await self._page(_numbered, "kbs", base_id, "units", cursor=after or None, limit=limit)

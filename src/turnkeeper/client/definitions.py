@@ -39,7 +39,7 @@ class ModelProfile:
 class Definitions(Part):
     async def agents(self) -> Sequence[KnownAgent]:
         """Those whose code is registered on a living node, and those that are defined, by their ids."""
-        return [_agent_of(told) for told in (await self._ask("GET", "agents"))["items"]]
+        return await self._all(_agent_of, "agents")
 
     async def agent(self, id: str) -> KnownAgent:
         """Raises DefinitionNotFound when there is neither code nor definition."""

@@ -18,6 +18,8 @@ from turnkeeper.model.principal import Role
 from turnkeeper.model.scope import Level
 from turnkeeper.model.user import UserStatus
 
+OF_TENANTS = ("allowed_models", "quotas")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
@@ -91,13 +93,18 @@ class Layers(Part):
             before = await self.get(id)
             revision = before.revision if expected_revision is None else expected_revision
             try:
-                return await self._changed(id, {**body, "terms": _written(terms(before.terms))}, revision)
+                return await self._changed(id, {**body, "terms": self._all_of(terms(before.terms))}, revision)
             except RevisionMoved:
                 if expected_revision is not None:
                     raise
         if terms is not None:
-            body["terms"] = _written(terms)
+            body["terms"] = self._all_of(terms)
         return await self._changed(id, body, expected_revision)
+
+    def _all_of(self, terms: LayerTerms) -> dict[str, Any]:
+        """Also what they say nothing of, so that it is taken back; but for what only a tenant could say."""
+        unsaid = {name for name in OF_TENANTS if self._room != "tenants" and not getattr(terms, name)}
+        return {name: value for name, value in _written(terms).items() if name not in unsaid}
 
     async def _changed(self, id: str, body: Mapping[str, Any], revision: int | None) -> Layer:
         return read(await self._ask("PATCH", self._room, id, body=body, if_match=revision), Layer)

@@ -12,6 +12,9 @@ from turnkeeper.errors import ServerUnreachable
 
 T = TypeVar("T")
 
+MOST = 200
+"""How many items a server gives at once."""
+
 
 class Part:
     def __init__(self, transport: Transport) -> None:
@@ -26,14 +29,24 @@ class Part:
     async def _page(
         self, of: Callable[[Any], T], *parts: object, cursor: str | int | None, limit: int, **query: Any
     ) -> Page[T]:
-        """The page that begins behind a cursor, in the order of the server."""
+        """So many items behind a cursor, in the order of the server, who gives `MOST` at a time."""
 
         async def turn(to: str) -> Page[T]:
             return await self._page(of, *parts, cursor=to, limit=limit, **query)
 
-        asked: Mapping[str, Any] = {**query, "cursor": cursor, "limit": limit}
-        told = await self._ask("GET", *parts, query=asked)
-        return Page([of(each) for each in told["items"]], told.get("next"), turn, total=told.get("total"))
+        items: list[T] = []
+        while True:
+            asked = {**query, "cursor": cursor, "limit": min(limit - len(items), MOST)}
+            told: Mapping[str, Any] = await self._ask("GET", *parts, query=asked)
+            items += [of(each) for each in told["items"]]
+            cursor = told.get("next")
+            if cursor is None or len(items) >= limit:
+                return Page(items, told.get("next"), turn, total=told.get("total"))
+
+    async def _all(self, of: Callable[[Any], T], *parts: object) -> list[T]:
+        """All of a list that is short enough to be given whole."""
+        page = await self._page(of, *parts, cursor=None, limit=MOST)
+        return [item async for item in page.every()]
 
     async def _content(self, *parts: object, **headers: str) -> AsyncGenerator[bytes, None]:
         """Bytes as they come. What breaks in the middle is not taken up again."""

@@ -70,13 +70,14 @@ class Stream:
                 if response.status_code == HTTPStatus.NO_CONTENT:
                     self.course.is_over = True
                     return
-                async for frame in frames_in(response):
-                    if self.last is not None and frame.no <= self.last:
+                async for event in events_in(response):
+                    if self.last is not None and event.no <= self.last:
                         continue
-                    if self.last is not None and frame.prev > self.last:
+                    if self.last is not None and event.prev > self.last:
                         return
-                    self.last = frame.no
-                    yield frame
+                    self.last = event.no
+                    if event.frame is not None:
+                        yield event.frame
         except httpx2.TransportError:
             return
 
@@ -114,8 +115,17 @@ class SessionCourse(Course):
         return True
 
 
-async def frames_in(response: httpx2.Response) -> AsyncIterator[Frame]:
-    """The frames of an event stream, each once it is whole. One of a kind that is not known here is passed over."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """`frame` is None where a newer server tells of something that is not known here: it counts, and is passed over."""
+
+    no: int
+    prev: int
+    frame: Frame | None
+
+
+async def events_in(response: httpx2.Response) -> AsyncIterator[Event]:
+    """The events of a stream, each once it is whole, until it ends or breaks."""
     data: list[str] = []
     async for line in response.aiter_lines():
         if line.startswith("data:"):
@@ -129,8 +139,7 @@ async def frames_in(response: httpx2.Response) -> AsyncIterator[Frame]:
                 raise AnswerUnreadable(str(response.url), response.status_code) from None
             if told["type"] == BROKEN:
                 return
-            if frame is not None:
-                yield frame
+            yield Event(no=told["seq"], prev=told["prev"], frame=frame)
 
 
 def frame_of(told: dict[str, Any]) -> Frame:

@@ -179,9 +179,8 @@ class Pointers(Part):
 
     async def delete(self, pointer: str) -> Pointer:
         """Its name is free again and every session loses it at once; its history stays."""
-        found = await self.get(pointer)
-        told = await self._ask("DELETE", "pointers", found.id)
-        return found if told is None else read(told, Pointer)
+        id = await self._id(pointer)
+        return read(await self._ask("DELETE", "pointers", id) or await self._ask("GET", "pointers", id), Pointer)
 
     async def history(self, pointer_id: str, *, before: int | None = None, limit: int = 50) -> Page[PointerMove]:
         """Newest first, also of a pointer that was deleted. Raises PointerNotFound."""

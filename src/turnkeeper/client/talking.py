@@ -80,6 +80,11 @@ class Sent:
         ended = self.course.ended
         assert ended is not None, "a stream that is over has come to an end"
         run = await self.course.run(ended.run_id)
+        message = self.course.message
+        if message is not None and not run.custody.is_ours and run.status is RunStatus.COMPLETED:
+            # Its reply is with the request, and nowhere else.
+            body = {name: value for name, value in message.body.items() if name != "stream"}
+            return read(await self.course.transport.ask("POST", at("chat"), body=body, key=message.key), Reply)
         if (carried := ended.data.get("carried")) is not None:
             run = replace(run, result={"carried": carried})
         if not run.has_reply:

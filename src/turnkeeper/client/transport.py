@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from http import HTTPStatus
 from typing import Any
@@ -75,6 +76,8 @@ class Ask:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
     return value.value if isinstance(value, Enum) else value
 
 
