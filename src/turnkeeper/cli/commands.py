@@ -12,6 +12,7 @@ from turnkeeper.cli.bus_commands import bus
 from turnkeeper.cli.channel_commands import bindings, channels, contacts, deliveries
 from turnkeeper.cli.db_commands import db
 from turnkeeper.cli.flags import Server, Token, flag, without_config
+from turnkeeper.cli.key_commands import keys
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
 from turnkeeper.cli.seal_commands import seals
 from turnkeeper.cli.session_commands import sessions
@@ -48,6 +49,7 @@ for group in (tenants, users, projects, objectives, agents, models, scope):
 app.command(approvals)
 app.command(sessions)
 app.command(seals)
+app.command(keys)
 app.command(db)
 
 
