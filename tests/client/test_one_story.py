@@ -6,10 +6,12 @@ import json
 import zipfile
 from contextlib import aclosing
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.client.house import TOKEN
 from turnkeeper import errors
 from turnkeeper.keeping.audit import AuditQuery
 from turnkeeper.keeping.scoping import Pin, Wanted
@@ -72,6 +74,36 @@ async def test_a_message_is_answered_and_everything_about_it_can_be_asked_for(ke
     assert [each.explanation.run_id for each in await keeper.explanations(reply.session_id)] == [run.id]
     assert [each.preview for each in await keeper.summaries(reply.session_id)] == ["You said: milk"]
     assert (await keeper.checkpoints(run.id), list(await keeper.effects(run.id))) == ([], [])
+
+
+PROGRAM = """
+from {where} import Turnkeeper
+
+async def tell(address):
+    async with Turnkeeper.open(address) as keeper:
+        saying = keeper.say("A table for two", agent="echo")
+        pieces = [piece async for piece in saying]
+        reply = await saying.reply()
+        session = await keeper.session(reply.session_id)
+        await keeper.close_session(session.id, reason="said")
+        said = [(message.role, message.content) for message in await keeper.messages(session.id)]
+        return pieces, reply.text, reply.turn, session.agent, session.epoch.number, said
+"""
+
+
+async def test_one_program_runs_beside_the_engine_and_at_a_distance(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNKEEPER_TOKEN", TOKEN)
+    told = []
+    for where, address in (("turnkeeper", tmp_path / "own.db"), ("turnkeeper.client", url)):
+        names: dict[str, Any] = {}
+        exec(PROGRAM.format(where=where), names)
+        told.append(await names["tell"](address))
+
+    beside, at_a_distance = told
+    assert beside == at_a_distance
+    assert ("".join(beside[0]), beside[2]) == (beside[1], 1)
 
 
 async def test_an_answer_is_heard_as_it_is_said(keeper: Any) -> None:
