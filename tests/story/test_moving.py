@@ -26,6 +26,7 @@ from turnkeeper.server.app import create_app
 from turnkeeper.server.identities import StaticIdentities, single_identity
 from turnkeeper.testing.clock import SteppedClock
 from turnkeeper.upkeep.moving import Moved
+from turnkeeper.wiring import open_tables
 
 TURNS = rounds(200, 10_000)
 
@@ -198,6 +199,9 @@ async def test_a_move_that_fails_leaves_the_source_open_and_a_target_that_nobody
         with pytest.raises(DatabaseHalfFilled):
             await backend_of(elsewhere).store().database.open()
         assert (await databases.survey(elsewhere)).door is Door.FILLING
+        # Nor does a turnkeeper that knows nothing of moving.
+        [(needed,)] = await backend_of(elsewhere).execute("SELECT MAX(min_code) FROM schema_info")
+        assert needed > 1_000_000
         assert (await databases.move(settings.database, elsewhere)).rows > 0
 
 
@@ -293,6 +297,39 @@ async def test_a_database_that_was_moved_opens_again_only_for_those_who_insist(
 
     async with Turnkeeper.open(settings=settings) as keeper:
         assert (await keeper.chat("Hello")).text
+
+
+async def test_a_newer_node_does_not_change_the_tables_of_a_database_that_is_being_moved(
+    settings: Settings, elsewhere: str
+) -> None:
+    backend = backend_of(settings.database)
+    await databases.upgrade(settings.database)
+    await backend.execute("DELETE FROM migrations WHERE number = (SELECT MAX(number) FROM migrations)")
+    tables = open_tables(settings.database)
+    await tables.open()
+    await tables.set_door(Door.CLOSED)
+    await tables.close()
+
+    with pytest.raises(DatabaseMoving):
+        await backend.store().database.open()
+    with pytest.raises(DatabaseMoving):
+        await databases.upgrade(settings.database)
+    with pytest.raises(MoveRefused, match="turnkeeper db upgrade"):
+        await databases.move(settings.database, elsewhere)
+
+
+async def test_content_that_lies_in_files_stays_there_and_is_counted(
+    settings: Settings, elsewhere: str, tmp_path: Path
+) -> None:
+    in_files = replace(settings, artifact_files=str(tmp_path / "content"))
+    async with Turnkeeper.open(settings=in_files) as keeper:
+        kept = await keeper.artifacts.keep(b"bytes")
+
+    moved = await databases.move(settings.database, elsewhere)
+
+    assert moved.in_files == 1
+    async with Turnkeeper.open(settings=replace(in_files, database=elsewhere)) as keeper:
+        assert await keeper.artifacts.read(kept.id) == b"bytes"
 
 
 async def test_what_one_kind_of_database_cannot_keep_is_named_before_anything_is_moved(

@@ -22,6 +22,9 @@ IS_FOUND = "is_found"
 # A level that no turnkeeper ever has: also one that knows nothing of moving leaves a half-filled database alone.
 NO_CODE = 2**31 - 1
 
+# The name of an upload tells where its bytes lie.
+COUNT_CONTENT_IN_FILES = "SELECT COUNT(*) FROM blobs WHERE substr(content, 1, 5) = 'file_'"
+
 # Rows of these may be large, so that fewer are in memory at once.
 WIDE = frozenset({"blob_pieces", "packs", "sources"})
 

@@ -13,6 +13,7 @@ from turnkeeper.errors import MoveRefused, StoreUnavailable
 from turnkeeper.ports.tables import Door, Rows, Shape, Survey
 from turnkeeper.stores import units as unit_rows
 from turnkeeper.stores.doors import (
+    COUNT_CONTENT_IN_FILES,
     INTAKE,
     IS_FOUND,
     NO_CODE,
@@ -195,7 +196,7 @@ class PostgresTables:
         return await self._opened().fetchval("SELECT to_regclass('turnkeeper_graphs.checkpoints')") is not None
 
     async def contents_in_files(self) -> int:
-        return int(await self._opened().fetchval("SELECT count(*) FROM blobs WHERE content IS NULL"))
+        return int(await self._opened().fetchval(COUNT_CONTENT_IN_FILES))
 
     async def shapes(self) -> Sequence[Shape]:
         columns: dict[str, list[str]] = {}

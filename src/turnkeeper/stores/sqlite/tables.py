@@ -14,7 +14,17 @@ from typing import Any, TypeVar
 from turnkeeper.errors import MoveRefused, StoreUnavailable
 from turnkeeper.ports.tables import Door, Rows, Shape, Survey
 from turnkeeper.stores import units as unit_rows
-from turnkeeper.stores.doors import INTAKE, IS_FOUND, NO_CODE, OWN_COLUMNS, OWN_TABLES, REFUSAL, TABLE, rows_at_once
+from turnkeeper.stores.doors import (
+    COUNT_CONTENT_IN_FILES,
+    INTAKE,
+    IS_FOUND,
+    NO_CODE,
+    OWN_COLUMNS,
+    OWN_TABLES,
+    REFUSAL,
+    TABLE,
+    rows_at_once,
+)
 from turnkeeper.stores.migrations import migrations_of
 from turnkeeper.stores.sqlite.database import SqliteDatabase, WriterLock, door_of, pending_migrations
 from turnkeeper.stores.sqlite.units import index_words
@@ -142,8 +152,7 @@ class SqliteTables:
         return self._graphs.exists()
 
     async def contents_in_files(self) -> int:
-        counted = "SELECT COUNT(*) FROM blobs WHERE content IS NULL"
-        return int(await self._beside(lambda: self._opened().execute(counted).fetchone()[0]))
+        return int(await self._beside(lambda: self._opened().execute(COUNT_CONTENT_IN_FILES).fetchone()[0]))
 
     async def shapes(self) -> Sequence[Shape]:
         return await self._beside(lambda: [_shape(self._opened(), table) for table in _copied_tables(self._opened())])
