@@ -1,18 +1,26 @@
 """Two ways to reach a conversation, over HTTP or embedded, that look the same to whoever talks."""
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
 from turnkeeper.cli.local import found_at, note_of
 from turnkeeper.cli.settled import own_settings
+from turnkeeper.errors import NotAuthenticated, ServerUnreachable, StreamLost, TurnkeeperError
+
+if TYPE_CHECKING:
+    from turnkeeper.client.sync import SyncTurnkeeper
+    from turnkeeper.ledger.feed import Frame
 
 Told = Mapping[str, Any]
-"""A frame of the feed, as it travels: seq, prev, type, run_id, session_id, trace_id, truncated, data."""
+"""What travels, as it is: a document, or of a frame its type, run_id, session_id and data."""
+
+
+_NOBODY = "No server answers at {where}. Start one with: turnkeeper serve"
+_LOST = "The connection to {where} was lost. The answer may still come: ask again."
 
 
 class TalkFailed(Exception):
@@ -59,6 +67,8 @@ class HttpTalk:
         # An answer may take as long as its run may; a server that is not there is noticed at once.
         timeout = httpx2.Timeout(None, connect=5.0)
         self._client = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=timeout)
+        self._token = token
+        self._keeper: SyncTurnkeeper | None = None
 
     def __enter__(self) -> "HttpTalk":
         return self
@@ -67,14 +77,33 @@ class HttpTalk:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._client.close()
+        if self._keeper is not None:
+            self._keeper.close()
 
     def say(self, message: str, **asked: Any) -> Iterator[Told]:
-        body = {"message": message, **asked, "stream": True}
-        with self._reaching(), self._client.stream("POST", "/chat", json=body) as response:
-            if response.status_code != 200:
-                response.read()
-                raise _refusal(response)
-            yield from frames_in(response.iter_lines())
+        """A connection that is lost on the way is taken up again."""
+        sent = self._talking().sending(message, **asked)
+        try:
+            for frame in sent.frames():
+                yield _told(frame, sent.session_id)
+        except StreamLost:
+            raise TalkFailed(_LOST.format(where=self.where)) from None
+        except ServerUnreachable:
+            raise TalkFailed(_NOBODY.format(where=self.where), is_fatal=True) from None
+        except TurnkeeperError as error:
+            words = in_words(error.detail, error.code, error.details)
+            raise TalkFailed(words, is_fatal=isinstance(error, NotAuthenticated)) from None
+
+    def _talking(self) -> "SyncTurnkeeper":
+        """Loaded with the first message: no other command needs it."""
+        if self._keeper is None:
+            from turnkeeper.client.sync import SyncTurnkeeper
+
+            with self._reaching():
+                # A server that was never there is noticed at once, and not waited for.
+                self._client.get(f"{self.where.rstrip('/')}/healthz")
+            self._keeper = SyncTurnkeeper.open(self.where, token=self._token).__enter__()
+        return self._keeper
 
     def check_pack(self, ref: str) -> None:
         self.asked("GET", f"/packs/{ref}")
@@ -121,20 +150,13 @@ class HttpTalk:
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             raise TalkFailed(f"{self.where!r} is not the address of a server.", is_fatal=True) from None
         except httpx2.ConnectError:
-            raise TalkFailed(
-                f"No server answers at {self.where}. Start one with: turnkeeper serve", is_fatal=True
-            ) from None
+            raise TalkFailed(_NOBODY.format(where=self.where), is_fatal=True) from None
         except httpx2.TransportError:
-            raise TalkFailed(
-                f"The connection to {self.where} was lost. The answer may still come: ask again."
-            ) from None
+            raise TalkFailed(_LOST.format(where=self.where)) from None
 
 
-def frames_in(lines: Iterator[str]) -> Iterator[Told]:
-    """The frames of an event stream; comments and everything but `data` are left out."""
-    for line in lines:
-        if line.startswith("data:"):
-            yield json.loads(line.removeprefix("data:"))
+def _told(frame: "Frame", session_id: str | None) -> Told:
+    return {"type": frame.type.value, "run_id": frame.run_id, "session_id": session_id, "data": frame.data}
 
 
 def _refusal(response: httpx2.Response) -> TalkFailed:

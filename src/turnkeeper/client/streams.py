@@ -44,6 +44,8 @@ class Stream:
     transport: Transport
     course: Course
     last: int | None = None
+    session_id: str | None = None
+    """Of the frame that came last."""
 
     async def frames(self) -> AsyncGenerator[Frame, None]:
         """Raises StreamLost when it cannot be taken up again, and what the server refuses it with."""
@@ -75,7 +77,7 @@ class Stream:
                         continue
                     if self.last is not None and event.prev > self.last:
                         return
-                    self.last = event.no
+                    self.last, self.session_id = event.no, event.session_id
                     if event.frame is not None:
                         yield event.frame
         except httpx2.TransportError:
@@ -121,6 +123,7 @@ class Event:
 
     no: int
     prev: int
+    session_id: str
     frame: Frame | None
 
 
@@ -139,7 +142,7 @@ async def events_in(response: httpx2.Response) -> AsyncIterator[Event]:
                 raise AnswerUnreadable(str(response.url), response.status_code) from None
             if told["type"] == BROKEN:
                 return
-            yield Event(no=told["seq"], prev=told["prev"], frame=frame)
+            yield Event(no=told["seq"], prev=told["prev"], session_id=told["session_id"], frame=frame)
 
 
 def frame_of(told: dict[str, Any]) -> Frame:

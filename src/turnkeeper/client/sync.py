@@ -15,6 +15,7 @@ from turnkeeper.client.carried_session import CarriedSession
 from turnkeeper.client.keeper import Turnkeeper
 from turnkeeper.client.pages import Page
 from turnkeeper.client.part import Part
+from turnkeeper.client.talking import Sent
 from turnkeeper.ledger.saying import Saying
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ def synced(value: Any, loop: Loop) -> Any:
         return SyncSaying(value, loop)
     if isinstance(value, Page):
         return SyncPage(value, loop)
-    if isinstance(value, Part | CarriedSession):
+    if isinstance(value, Part | CarriedSession | Sent):
         return Synced(value, loop)
     if inspect.isasyncgen(value):
         return _each(value, loop)
@@ -124,6 +125,9 @@ async def _next(items: AsyncGenerator[T, None]) -> T:
 
 
 async def _closed(items: AsyncGenerator[Any, None]) -> None:
+    # Whoever was interrupted while waiting for the next item has called that off, and it is not through with it yet.
+    while items.ag_running:
+        await asyncio.sleep(0)
     await items.aclose()
 
 

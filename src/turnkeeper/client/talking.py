@@ -67,6 +67,11 @@ class Sent:
     stream: Stream
     course: ReplyCourse
 
+    @property
+    def session_id(self) -> str | None:
+        """The session that answers, as soon as anything was heard."""
+        return self.stream.session_id
+
     async def frames(self) -> AsyncGenerator[Frame, None]:
         async with aclosing(self.stream.frames()) as frames:
             async for frame in frames:
