@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.server.test_two_identities import World, a_world
+from tests.server.world import World, a_world
 from turnkeeper import databases
 
 # An export leaves an entry in the audit, and where that cannot be written there is none.

@@ -117,7 +117,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "GET /api/v1/me",
         "GET /api/v1/seals",
         "POST /api/v1/seals/rotate",
-        "POST /api/v1/seals/{key_id}/retire",
+        "POST /api/v1/seals/{seal_id}/retire",
         "GET /api/v1/receipts",
         "GET /api/v1/receipts/{receipt_id}",
         "PUT /api/v1/sessions/current",

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.scale import rounds
 from tests.server.agents import set_up
-from tests.server.test_two_identities import everything_of
+from tests.server.world import everything_of
 from turnkeeper import Principal, Role, Settings, TenantId, Turnkeeper, UserId
 from turnkeeper.server.app import create_app
 from turnkeeper.server.identities import Identity, StaticIdentities, hash_of

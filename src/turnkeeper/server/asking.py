@@ -8,8 +8,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from fastapi.routing import APIRoute
-
 from turnkeeper.errors import NotAllowed
 from turnkeeper.model.principal import Principal, Role
 
@@ -46,11 +44,11 @@ def asks(*wanted: str) -> Callable[[F], F]:
     return declare
 
 
-def asked_by(route: APIRoute) -> tuple[str, ...]:
+def asked_by(endpoint: Callable[..., Any]) -> tuple[str, ...]:
     """What was said beside a route. A route that says nothing is a mistake of ours."""
-    wanted: tuple[str, ...] | None = getattr(route.endpoint, "asks", None)
+    wanted: tuple[str, ...] | None = getattr(endpoint, "asks", None)
     if not wanted:
-        raise ValueError(f"say with @asks who may ask for {route.name}")
+        raise ValueError(f"say with @asks who may ask for {endpoint.__name__}")
     return wanted
 
 

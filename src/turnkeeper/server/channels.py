@@ -72,7 +72,11 @@ async def list_channels(keeper: Keeper, caller: Caller) -> list[ChannelOut]:
         ),
     },
     # Beside the token: where a binding asks for a signature, none is needed.
-    openapi_extra={"requestBody": {"required": True, "content": ANYTHING}, "security": [{}]},
+    openapi_extra={
+        "requestBody": {"required": True, "content": ANYTHING},
+        "security": [{}],
+        "x-asks": ["channels:write"],
+    },
 )
 @asks("channels:write")
 async def deliver(

@@ -23,9 +23,13 @@ class GuardedRoute(APIRoute):
     takes_messages = False
     """Whether what comes here counts against how much its tenant may send."""
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
+        extra = {**(more.pop("openapi_extra", None) or {}), "x-asks": list(asked_by(endpoint))}
+        super().__init__(path, endpoint, openapi_extra=extra, **more)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        field, wanted = self.body_field, asked_by(self)
+        field, wanted = self.body_field, asked_by(self.endpoint)
 
         async def guarded(request: Request) -> Response:
             try:

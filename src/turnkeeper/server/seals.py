@@ -27,8 +27,8 @@ async def rotate_seals(request: Request, keeper: Keeper, caller: Caller) -> Seal
     return SealKeyOut.of(await keeper.seals.rotate(principal=caller, trace_id=exchange_of(request).trace_id))
 
 
-@router.post("/{key_id}/retire", name="retire_seal", status_code=204, responses=problems(NotAllowed, SealKeyNotFound))
+@router.post("/{seal_id}/retire", name="retire_seal", status_code=204, responses=problems(NotAllowed, SealKeyNotFound))
 @asks("seals:manage")
-async def retire_seal(key_id: str, request: Request, keeper: Keeper, caller: Caller) -> None:
+async def retire_seal(seal_id: str, request: Request, keeper: Keeper, caller: Caller) -> None:
     """Destroy a key. What it has sealed is opened by nobody any more: those clients begin anew."""
-    await keeper.seals.retire(key_id, principal=caller, trace_id=exchange_of(request).trace_id)
+    await keeper.seals.retire(seal_id, principal=caller, trace_id=exchange_of(request).trace_id)
