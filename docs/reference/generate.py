@@ -1,4 +1,4 @@
-"""Writes the pages of the reference that the code can tell: `./dev docs`, or with --check whether they are up to date."""
+"""Writes the pages of the reference that the code can tell; with --check it says whether they are up to date."""
 
 import asyncio
 import sys
@@ -14,6 +14,7 @@ from turnkeeper.server.identities import StaticIdentities
 HERE = Path(__file__).parent
 OPERATIONS = HERE / "http-operations.md"
 HTTP = HERE / "http.md"
+PROBLEM = "application/problem+json"
 ERRORS = "| Code | Status | Retryable | Title |\n|---|---|---|---|\n"
 
 
@@ -30,15 +31,29 @@ def operations_page(described: dict[str, Any]) -> str:
 
 def _operations(described: dict[str, Any]) -> Iterator[str]:
     yield "# Every operation\n"
-    yield "Written from the code by `./dev docs`; what it all means is in [HTTP](http.md), the exact shapes in `/openapi.json`"
-    yield "and, to be tried out, at `/docs` of a running server. The operation id is what generated clients call it."
+    yield "Written from the code by `./dev docs`; what it all means is in [HTTP](http.md), the exact shapes are in"
+    yield "`/openapi.json` and, to be tried out, at `/docs` of a running server. The operation id is what generated clients"
+    yield "call it."
+    common = everywhere(described)
+    yield f"\nWhatever is asked of the API may be answered with {', '.join(f'`{code}`' for code in sorted(common))}."
     for group in described["tags"]:
         found = [each for each in _each(described) if group["name"] in each[2]["tags"]]
         if found:
             yield f"\n## {group['name'].capitalize()}\n\n{group['description']}"
         for method, path, operation in found:
-            yield from _operation(method, path, operation)
+            yield from _operation(method, path, operation, common)
     yield ""
+
+
+def everywhere(described: dict[str, Any]) -> set[str]:
+    """The errors that all operations of the API share."""
+    of_api = [_codes(operation) for _, path, operation in _each(described) if path.startswith("/api/")]
+    return set.intersection(*of_api)
+
+
+def _codes(operation: dict[str, Any]) -> set[str]:
+    told = [answer["content"][PROBLEM] for status, answer in operation["responses"].items() if status >= "400"]
+    return {code for media in told for code in media["examples"]}
 
 
 def _each(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -47,7 +62,7 @@ def _each(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]
             yield method.upper(), path, operation
 
 
-def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+def _operation(method: str, path: str, operation: dict[str, Any], common: set[str]) -> Iterator[str]:
     yield f"\n### `{method} {path}`\n"
     yield f"`{operation['operationId']}`: {operation['description']}\n"
     parameters = operation.get("parameters", [])
@@ -59,14 +74,13 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[st
         yield ""
     if body := operation.get("requestBody"):
         yield f"Body: {', '.join(_shape(kind, media) for kind, media in body['content'].items())}.\n"
-    answers, refusals = [], []
+    answers = []
     for status, told in operation["responses"].items():
         if status < "400":
             shapes = ", ".join(_shape(kind, media) for kind, media in told.get("content", {}).items())
             answers.append(f"{status} {shapes}".strip())
-        else:
-            refusals += [f"`{code}`" for code in told["content"]["application/problem+json"]["examples"]]
-    yield f"Answers: {'; '.join(answers)}." + (f" Errors: {', '.join(sorted(refusals))}." if refusals else "")
+    own = ", ".join(f"`{code}`" for code in sorted(_codes(operation) - common))
+    yield f"Answers: {'; '.join(answers)}." + (f" Errors: {own}." if own else "")
 
 
 def _shape(kind: str, media: dict[str, Any]) -> str:

@@ -81,6 +81,9 @@ async def test_every_post_that_makes_or_moves_something_takes_a_key(tmp_path: Pa
     naturally = {
         "/api/v1/artifacts": "the same content is kept once",
         "/api/v1/channels/{channel}/{binding}": "a delivery has an id of its own",
+        "/api/v1/keys": "the answer is a secret",
+        "/api/v1/keys/{key_id}/revoke": "revoked is revoked",
+        "/api/v1/login": "nothing is made",
         "/api/v1/sessions/{session_id}/release": "asked again, it gives the same again, which is not to be kept",
     }
     async with a_house(tmp_path) as client:

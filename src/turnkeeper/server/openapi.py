@@ -154,9 +154,11 @@ def _describe_parameters(parameters: list[dict[str, Any]]) -> None:
 
 
 def _describe_keys(operation: dict[str, Any]) -> None:
-    """What comes back to a key that was used for something else, or is in use."""
-    if any(parameter["name"].lower() == "idempotency-key" for parameter in operation.get("parameters", ())):
-        told = operation["responses"].setdefault("409", {"description": "", "content": {PROBLEM: {"examples": {}}}})
+    """What comes back to a key that was used for something else, or is in use; messages say it themselves."""
+    told = operation["responses"].get("409", {"description": "", "content": {PROBLEM: {"examples": {}}}})
+    takes_one = any(parameter["name"].lower() == "idempotency-key" for parameter in operation.get("parameters", ()))
+    if takes_one and errors.DuplicateRequest.code not in told["content"][PROBLEM]["examples"]:
+        operation["responses"]["409"] = told
         said = _by_status(errors.DuplicateRequest, errors.RequestUnderWay)[409]
         told["description"] = "; ".join(filter(None, (told["description"], said["description"])))
         mine = said["content"][PROBLEM]
