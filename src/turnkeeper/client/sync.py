@@ -42,12 +42,19 @@ class Loop:
             tasks.append(self._loop.create_task(doing))
             tasks[0].add_done_callback(lambda task: _settle(ended, task))
 
-        self._loop.call_soon_threadsafe(begin)
+        def call_off() -> None:
+            if tasks:
+                tasks[0].cancel()
+            else:  # The interrupt came first.
+                doing.close()
+                ended.set_exception(asyncio.CancelledError())
+
         try:
+            self._loop.call_soon_threadsafe(begin)
             return ended.result()
         except BaseException:
             if not ended.done():
-                self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+                self._loop.call_soon_threadsafe(call_off)
                 wait([ended])
             raise
 
