@@ -13,6 +13,7 @@ from turnkeeper.custody.sealing import Sealing
 from turnkeeper.dispatch import Dispatch
 from turnkeeper.engine import Engine, LiveRun
 from turnkeeper.errors import SessionNotFound, StoreUnavailable
+from turnkeeper.keeping.answering import Answering
 from turnkeeper.keeping.approvals import Approvals
 from turnkeeper.keeping.archiving import Archiving
 from turnkeeper.keeping.artifacts import Artifacts
@@ -134,6 +135,7 @@ class Turnkeeper(Registering, Beginning, Talking, House):
             waiting_in=self._waiting_in,
         )
         self.limits = Limits(self._store.buckets, world.policy, self._clock, self.settings.streams)
+        self.answering = Answering(self._store.answers, self._clock)
         self.audit = Audit(self._store.audit)
         self.approvals = Approvals(
             self._store.approvals,

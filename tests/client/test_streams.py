@@ -125,7 +125,7 @@ def test_words_that_are_taken_back_are_said_anew_on_a_line_of_their_own() -> Non
 
 
 async def test_every_item_of_a_list_comes_in_order_and_a_page_only_when_it_is_needed(remote: Turnkeeper) -> None:
-    made = [(await remote.create_session(agent="parrot")).id for _ in range(7)]
+    made = sorted([(await remote.create_session(agent="parrot")).id for _ in range(7)])
 
     page = await remote.sessions(limit=3)
     newer = await remote.create_session(agent="parrot")
@@ -150,6 +150,7 @@ async def test_the_address_and_the_token_come_from_the_environment(url: str, mon
     monkeypatch.setenv("TURNKEEPER_TOKEN", "token-of-local")
     async with Turnkeeper.open() as keeper:
         await keeper.ping()
+        assert ((await keeper.me()).user, (await keeper.me()).role) == ("local", "owner")
         assert len(await keeper.sessions()) == 0
     async with Turnkeeper.open(token="another") as stranger:
         with pytest.raises(errors.NotAuthenticated):

@@ -111,6 +111,7 @@ async def _organise(keeper: Turnkeeper) -> None:
     await keeper.pointers.create("corpus")
     await keeper.limits.admit(LOCAL.tenant)
     await keeper.seals.rotate()
+    await keeper.keys.create("nightly")
 
 
 async def _talk(keeper: Turnkeeper, filled: Filled, turns: int) -> None:

@@ -20,6 +20,7 @@ from tests.story.custodians import backend_of
 from tests.story.filled import a_filled_keeper
 from turnkeeper import AgentTurn, Settings, Turnkeeper, databases
 from turnkeeper.errors import DatabaseHalfFilled, DatabaseMoving, MoveRefused
+from turnkeeper.model.policy import Rate
 from turnkeeper.model.principal import LOCAL
 from turnkeeper.ports.tables import Door
 from turnkeeper.server.app import create_app
@@ -82,12 +83,14 @@ async def test_meanwhile_everything_is_read_and_whoever_writes_is_told_that_it_m
         asking(keeper) as http,
     ):
         session = f"/api/v1/sessions/{filled.session_id}"
+        rated = await keeper.keys.create("rated", rate=Rate(per_second=1, burst=1))
         await databases.move(settings.database, elsewhere, grace_seconds=0)
         unaudited = keeper.unaudited
 
         reads = ["", "/messages", "/units", "/runs", "/explanations", "/resume-view"]
         read = {path: (await http.get(f"{session}{path}")).status_code for path in reads}
         read |= {path: (await http.get(path)).status_code for path in ("/api/v1/sessions", "/metrics", "/healthz")}
+        by_key = await http.get(session, headers={"Authorization": f"Bearer {rated.token}"})
         refused = [
             await http.post("/api/v1/chat", json={"message": "Hello"}),
             await http.post("/api/v1/chat", json={"message": "Hello", "session_id": filled.session_id}),
@@ -98,7 +101,7 @@ async def test_meanwhile_everything_is_read_and_whoever_writes_is_told_that_it_m
             await http.get("/readyz"),
         ]
 
-        assert set(read.values()) == {200}, read
+        assert set(read.values()) | {by_key.status_code} == {200}, read
         assert [(answer.status_code, answer.json()["code"]) for answer in refused] == [(503, "moving")] * len(refused)
         assert refused[0].json()["retryable"] is True
         assert refused[0].headers["Retry-After"] == "5"

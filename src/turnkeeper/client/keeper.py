@@ -15,6 +15,7 @@ from turnkeeper.client.carried_session import CarriedSession
 from turnkeeper.client.channels import Bindings, Channels, Deliveries
 from turnkeeper.client.definitions import Definitions
 from turnkeeper.client.erasure import Erasing
+from turnkeeper.client.keys import Keys, Me
 from turnkeeper.client.layers import Layers, Users
 from turnkeeper.client.packs import Packs
 from turnkeeper.client.retrying import Retries
@@ -22,9 +23,10 @@ from turnkeeper.client.runs import Runs
 from turnkeeper.client.scoping import Scoping
 from turnkeeper.client.seals import Seals
 from turnkeeper.client.sessions import Sessions
+from turnkeeper.client.shapes import read
 from turnkeeper.client.substrate import Manifests, Pointers, Substrate
 from turnkeeper.client.talking import Talking
-from turnkeeper.client.transport import Transport
+from turnkeeper.client.transport import Transport, at
 from turnkeeper.client.units import Units
 from turnkeeper.errors import NotRemote
 
@@ -54,6 +56,7 @@ class Turnkeeper(Talking, Sessions, Runs):
         self.definitions = Definitions(transport)
         self.deliveries = Deliveries(transport)
         self.erasure = Erasing(transport)
+        self.keys = Keys(transport)
         self.manifests = Manifests(transport)
         self.packs = Packs(transport)
         self.pointers = Pointers(transport)
@@ -99,6 +102,10 @@ class Turnkeeper(Talking, Sessions, Runs):
     async def ping(self) -> None:
         """Raises StoreUnavailable when nothing can be written there, ShuttingDown when that node is going away."""
         await self._transport.ask("GET", "/readyz")
+
+    async def me(self) -> Me:
+        """Who the token speaks for. Raises NotAuthenticated."""
+        return read(await self._transport.ask("GET", at("me")), Me)
 
     def carried(self, name: str, keep: SessionKeep, *, agent: str | None = None) -> CarriedSession:
         """A session that is kept here and nowhere else, under this name."""

@@ -8,6 +8,7 @@ import functools
 import inspect
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import Future, wait
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -30,15 +31,31 @@ class Loop:
         self._thread.start()
 
     def wait_for(self, doing: Coroutine[Any, Any, T]) -> T:
-        """What comes of it. Whoever is interrupted while waiting interrupts it too."""
+        """What comes of it. Whoever is interrupted while waiting calls it off, and goes on when it is through."""
         if self._loop.is_closed():
             doing.close()
             raise RuntimeError("open it first: with SyncTurnkeeper.open(...) as keeper")
-        future = asyncio.run_coroutine_threadsafe(doing, self._loop)
+        ended: Future[T] = Future()
+        tasks: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(doing))
+            tasks[0].add_done_callback(lambda task: _settle(ended, task))
+
+        def call_off() -> None:
+            if tasks:
+                tasks[0].cancel()
+            else:  # The interrupt came first.
+                doing.close()
+                ended.set_exception(asyncio.CancelledError())
+
         try:
-            return future.result()
+            self._loop.call_soon_threadsafe(begin)
+            return ended.result()
         except BaseException:
-            future.cancel()
+            if not ended.done():
+                self._loop.call_soon_threadsafe(call_off)
+                wait([ended])
             raise
 
     def stop(self) -> None:
@@ -48,6 +65,16 @@ class Loop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _settle(ended: "Future[T]", task: "asyncio.Task[T]") -> None:
+    """What came of a task, for whoever waits in another thread."""
+    if task.cancelled():
+        ended.set_exception(asyncio.CancelledError())
+    elif (error := task.exception()) is not None:
+        ended.set_exception(error)
+    else:
+        ended.set_result(task.result())
 
 
 class Synced:
@@ -125,9 +152,6 @@ async def _next(items: AsyncGenerator[T, None]) -> T:
 
 
 async def _closed(items: AsyncGenerator[Any, None]) -> None:
-    # Whoever was interrupted while waiting for the next item has called that off, and it is not through with it yet.
-    while items.ag_running:
-        await asyncio.sleep(0)
     await items.aclose()
 
 

@@ -64,6 +64,7 @@ from turnkeeper.errors.requests import (
     MethodNotAllowed,
     NotAllowed,
     NotAuthenticated,
+    RequestUnderWay,
     RouteNotFound,
     TokenExpired,
 )
@@ -248,6 +249,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "RateLimited",
     "ReceiptNotFound",
+    "RequestUnderWay",
     "RevisionMoved",
     "RouteNotFound",
     "RunEnded",

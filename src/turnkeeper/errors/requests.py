@@ -95,6 +95,20 @@ class DuplicateRequest(TurnkeeperError):
         super().__init__(f"Request id {request_id!r} was used with another body. Use a new id for a new request.")
 
 
+class RequestUnderWay(TurnkeeperError):
+    code = "request_under_way"
+    http_status = 409
+    retryable = True
+    title = "The same request is being done"
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(
+            f"A request with the id {request_id!r} is being done right now. Send the same one again in a moment; it "
+            "gets the same answer.",
+            retry_after_ms=1_000,
+        )
+
+
 class ExtraMissing(TurnkeeperError):
     code = "extra_missing"
     http_status = 501

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from turnkeeper.errors import RateLimited, TooManyStreams
+from turnkeeper.errors import DatabaseMoving, RateLimited, TooManyStreams
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.ports.buckets import MESSAGES, BucketStore
@@ -47,7 +47,10 @@ class Limits:
             purse.tokens -= 1
             return
         rate = rate or self.policy.rate_of(tenant)
-        taken = await self.buckets.take(tenant, rate, wanted=_in_advance(rate), name=name)
+        try:
+            taken = await self.buckets.take(tenant, rate, wanted=_in_advance(rate), name=name)
+        except DatabaseMoving:
+            return  # Nobody can count now. Who reads may go on, and who writes is refused further in.
         if taken < 1:
             raise RateLimited(retry_after_ms=max(1, int(-taken / rate.per_second * 1000)))
         # Others may have filled it while this one waited.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from turnkeeper.ports.answers import AnswerStore
 from turnkeeper.ports.approvals import ApprovalStore
 from turnkeeper.ports.artifacts import ArtifactStore, BlobStore
 from turnkeeper.ports.audit import AuditStore
@@ -70,6 +71,7 @@ class Store:
     bases: KnowledgeBaseStore
     explanations: ExplanationStore
     packs: PackStore
+    answers: AnswerStore
     buckets: BucketStore
     artifacts: ArtifactStore
     blobs: BlobStore

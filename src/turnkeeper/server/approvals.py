@@ -18,6 +18,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Id, Page, page_of
@@ -64,6 +65,7 @@ async def read_approval(approval_id: str, keeper: Keeper, caller: Caller) -> App
     ),
 )
 @asks("approvals:write")
+@once
 async def decide_approval(
     approval_id: str, body: DecisionIn, request: Request, keeper: Keeper, caller: Caller
 ) -> ApprovalOut:

@@ -21,6 +21,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
 from turnkeeper.server.sessions import told
@@ -39,6 +40,7 @@ mounts = APIRouter(prefix="/sessions/{session_id}/mounts", tags=["knowledge base
     responses=problems(*WITH_BODY, NotAllowed, KnowledgeBaseNotFound),
 )
 @asks("kbs:write")
+@once
 async def create_base(request: Request, response: Response, body: BaseIn, keeper: Keeper, caller: Caller) -> BaseOut:
     """Make a knowledge base, empty or with all that another one has now."""
     base = await keeper.bases.create(
@@ -110,6 +112,7 @@ async def read_source(base_id: str, source_id: str, keeper: Keeper, caller: Call
     ),
 )
 @asks("kbs:write")
+@once
 async def add_source(
     base_id: str,
     request: Request,

@@ -16,6 +16,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Page, page_of
@@ -40,6 +41,7 @@ Cursor = Annotated[str | None, Query(max_length=320, pattern=r"^[^\x00]*$", desc
     responses=problems(*WITH_BODY, NotAllowed, ChannelUnsupported, ExtraMissing),
 )
 @asks("bindings:manage")
+@once
 async def create_binding(
     request: Request, response: Response, body: BindingIn, keeper: Keeper, caller: Caller
 ) -> BindingOut:

@@ -10,6 +10,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import problems
 from turnkeeper.server.parameters import Limit
 from turnkeeper.server.wire import Id, Page, page_of
@@ -45,6 +46,7 @@ async def list_deliveries(
     responses=problems(NotAllowed, DeliveryNotFound, DeliveryNotOver),
 )
 @asks("deliveries:manage")
+@once
 async def retry_delivery(delivery_id: str, request: Request, keeper: Keeper, caller: Caller) -> DeliveryOut:
     """Send one again that failed, or of which nobody knows whether it went out: then it may arrive twice."""
     trace_id = exchange_of(request).trace_id

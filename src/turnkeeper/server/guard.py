@@ -13,11 +13,12 @@ from turnkeeper.server.asking import asked_by, check_asked
 from turnkeeper.server.auth import authenticate
 from turnkeeper.server.bound import check_bound
 from turnkeeper.server.limits import read_body, require_json
+from turnkeeper.server.once import OnceRoute
 from turnkeeper.server.strict_json import read_json
 from turnkeeper.server.tokens import Tokens
 
 
-class GuardedRoute(APIRoute):
+class GuardedRoute(OnceRoute):
     """The body stays an ordinary parameter of the route, so that OpenAPI shows it; only its reading is ours."""
 
     takes_messages = False

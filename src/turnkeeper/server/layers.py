@@ -22,6 +22,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, etag_of, version_of
 from turnkeeper.server.wire import Id, Page, page_of
@@ -48,6 +49,7 @@ tenants = APIRouter(prefix="/tenants", tags=["scope"], route_class=GuardedRoute)
     "", name="create_tenant", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
 @asks("tenants:operate")
+@once
 async def create_tenant(
     request: Request, response: Response, body: TenantIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -105,6 +107,7 @@ projects = APIRouter(prefix="/projects", tags=["scope"], route_class=GuardedRout
     "", name="create_project", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
 @asks("projects:manage")
+@once
 async def create_project(
     request: Request, response: Response, body: LayerIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -162,6 +165,7 @@ objectives = APIRouter(prefix="/objectives", tags=["scope"], route_class=Guarded
     "", name="create_objective", status_code=201, response_model=LayerOut, responses=problems(*WITH_BODY, *MAKING)
 )
 @asks("objectives:manage")
+@once
 async def create_objective(
     request: Request, response: Response, body: ObjectiveIn, keeper: Keeper, caller: Caller
 ) -> LayerOut:
@@ -230,6 +234,7 @@ users = APIRouter(prefix="/users", tags=["scope"], route_class=GuardedRoute)
     responses=problems(*WITH_BODY, NotAllowed, UserExists, LayerNotFound),
 )
 @asks("users:manage", "users:operate")
+@once
 async def create_user(
     request: Request, response: Response, body: UserIn, keeper: Keeper, caller: Caller, tenant: OfTenant = None
 ) -> UserOut:

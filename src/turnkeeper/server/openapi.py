@@ -124,12 +124,13 @@ def describe(app: FastAPI) -> None:
             _, shapes = models_json_schema(
                 [(Problem, "serialization"), (Frame, "serialization")], ref_template=SCHEMAS + "{model}"
             )
-            document["components"]["examples"] = dict(sorted(EXAMPLES.items()))
             parts |= shapes["$defs"] | {"ServerSentEvent": EVENT}
             for operations in document["paths"].values():
                 for id, operation in ((each["operationId"], each) for each in operations.values()):
                     operation["summary"] = id.replace("_", " ").capitalize()
                     _describe_parameters(operation.get("parameters", []))
+                    _describe_keys(operation)
+            document["components"]["examples"] = dict(sorted(EXAMPLES.items()))
             for shape in parts.values():
                 _close_maps(shape)
             put_examples(document)
@@ -150,6 +151,18 @@ def _describe_parameters(parameters: list[dict[str, Any]]) -> None:
             schema["anyOf"] = choices
         if "description" not in parameter:
             parameter["description"] = PARAMETERS[parameter["name"]]
+
+
+def _describe_keys(operation: dict[str, Any]) -> None:
+    """What comes back to a key that was used for something else, or is in use; messages say it themselves."""
+    told = operation["responses"].get("409", {"description": "", "content": {PROBLEM: {"examples": {}}}})
+    takes_one = any(parameter["name"].lower() == "idempotency-key" for parameter in operation.get("parameters", ()))
+    if takes_one and errors.DuplicateRequest.code not in told["content"][PROBLEM]["examples"]:
+        operation["responses"]["409"] = told
+        said = _by_status(errors.DuplicateRequest, errors.RequestUnderWay)[409]
+        told["description"] = "; ".join(filter(None, (told["description"], said["description"])))
+        mine = said["content"][PROBLEM]
+        told["content"][PROBLEM] = {**mine, "examples": mine["examples"] | told["content"][PROBLEM]["examples"]}
 
 
 def _close_maps(shape: Any) -> None:

@@ -21,6 +21,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IfMatch, Limit, version_of
 from turnkeeper.server.sessions import told
@@ -51,6 +52,7 @@ RefCursor = Annotated[str | None, Query(max_length=200, description="`next` of t
     responses=problems(*WITH_BODY, NotAllowed, PackInvalid, PackImmutable, SourceTooLarge, KnowledgeBaseFull),
 )
 @asks("packs:manage")
+@once
 async def push_pack(request: Request, response: Response, body: PackIn, keeper: Keeper, caller: Caller) -> PackOut:
     """Keep a pack for good. All of its faults come at once; the same files again change nothing."""
     push = await keeper.packs.push(_pack_in(body), principal=caller, trace_id=exchange_of(request).trace_id)
@@ -122,6 +124,7 @@ async def drop_pack_override(
     responses=problems(*WITH_BODY, NotAllowed, SessionNotFound, PackNotFound, VersionMoved),
 )
 @asks("sessions:write")
+@once
 async def repin_session(
     session_id: str,
     request: Request,

@@ -18,7 +18,8 @@ NoCursor = Annotated[int | None, Query(ge=0, le=LARGEST_NO, description="`next` 
 _ETag = Annotated[str, WithJsonSchema({"type": "string", "pattern": r'^(\*|(W/)?"[0-9]{1,15}"|[0-9]{1,15})$'})]
 IfMatch = Annotated[_ETag | None, Header(description="Do it only while what is there has this ETag.")]
 
-_Key = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$"})]
+KEY = "^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$"
+_Key = Annotated[str, WithJsonSchema({"type": "string", "pattern": KEY})]
 IdempotencyKey = Annotated[
     _Key | None,
     Header(

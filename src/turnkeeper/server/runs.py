@@ -12,6 +12,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import event_stream, problems
 from turnkeeper.server.sse import ResumeAfter, Stream
 from turnkeeper.server.wire import RunOut
@@ -54,6 +55,7 @@ async def list_effects(run_id: str, keeper: Keeper, caller: Caller) -> EffectsOu
     responses=problems(RunNotFound, NotAllowed),
 )
 @asks("runs:write")
+@once
 async def cancel_run(run_id: str, request: Request, keeper: Keeper, caller: Caller) -> RunOut:
     """Stop a run, wherever it is. Its end may still be on its way; the feed tells it."""
     run = await keeper.cancel(run_id, principal=caller, trace_id=exchange_of(request).trace_id)

@@ -7,6 +7,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import problems
 from turnkeeper.server.wire_custody import SealKeyOut, SealKeysOut
 
@@ -22,6 +23,7 @@ async def list_seals(keeper: Keeper, caller: Caller) -> SealKeysOut:
 
 @router.post("/rotate", name="rotate_seals", status_code=201, response_model=SealKeyOut, responses=problems(NotAllowed))
 @asks("seals:manage")
+@once
 async def rotate_seals(request: Request, keeper: Keeper, caller: Caller) -> SealKeyOut:
     """Seal with a new key from now on. What was sealed before is opened as before."""
     return SealKeyOut.of(await keeper.seals.rotate(principal=caller, trace_id=exchange_of(request).trace_id))
@@ -29,6 +31,7 @@ async def rotate_seals(request: Request, keeper: Keeper, caller: Caller) -> Seal
 
 @router.post("/{seal_id}/retire", name="retire_seal", status_code=204, responses=problems(NotAllowed, SealKeyNotFound))
 @asks("seals:manage")
+@once
 async def retire_seal(seal_id: str, request: Request, keeper: Keeper, caller: Caller) -> None:
     """Destroy a key. What it has sealed is opened by nobody any more: those clients begin anew."""
     await keeper.seals.retire(seal_id, principal=caller, trace_id=exchange_of(request).trace_id)

@@ -40,6 +40,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, Moment, NoCursor, etag_of, version_of
 from turnkeeper.server.sse import ResumeAfter, Stream
@@ -255,6 +256,7 @@ async def change_session(
 
 @router.post("/{session_id}/pause", name="pause", response_model=SessionOut, responses=CHANGING)
 @asks("sessions:write")
+@once
 async def pause_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -266,6 +268,7 @@ async def pause_session(
 
 @router.post("/{session_id}/resume", name="resume", response_model=SessionOut, responses=CHANGING)
 @asks("sessions:write")
+@once
 async def resume_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -282,6 +285,7 @@ async def resume_session(
     responses=problems(SessionNotFound, SessionEnded, VersionMoved, *BEGINNING),
 )
 @asks("sessions:write")
+@once
 async def rebase_session(
     session_id: str, request: Request, response: Response, keeper: Keeper, caller: Caller, if_match: IfMatch = None
 ) -> SessionOut:
@@ -354,6 +358,7 @@ async def read_resume_view(
 
 @router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=problems(*WITH_BODY, *CLOSING))
 @asks("sessions:write")
+@once
 async def close_session(
     session_id: str,
     request: Request,

@@ -23,6 +23,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdCursor, Limit, NoCursor
 from turnkeeper.server.wire import Id, Page, page_of
@@ -70,6 +71,7 @@ HistoryLimit = Annotated[int, Query(ge=1, le=1000, description="How many items a
     },
 )
 @asks("manifests:write")
+@once
 async def create_manifest(
     request: Request, response: Response, body: ManifestIn, keeper: Keeper, caller: Caller
 ) -> NewManifestOut:
@@ -141,6 +143,7 @@ async def diff_manifests(
     responses=problems(*WITH_BODY, NotAllowed, PointerExists, ManifestNotFound),
 )
 @asks("pointers:write")
+@once
 async def create_pointer(
     request: Request, response: Response, body: PointerIn, keeper: Keeper, caller: Caller
 ) -> PointerOut:
@@ -216,6 +219,7 @@ async def resolve_pointer(pointer_id: str, keeper: Keeper, caller: Caller) -> Re
     responses=problems(*WITH_BODY, NotAllowed, PointerNotFound, PointerMoved, PointerFrozen, ManifestNotFound),
 )
 @asks("pointers:write")
+@once
 async def advance_pointer(
     pointer_id: str, request: Request, body: AdvanceIn, keeper: Keeper, caller: Caller
 ) -> PointerOut:
@@ -238,6 +242,7 @@ async def advance_pointer(
     responses=problems(*WITH_BODY, NotAllowed, PointerNotFound, PointerMoved, PointerFrozen, ManifestNotFound),
 )
 @asks("pointers:write")
+@once
 async def reset_pointer(pointer_id: str, request: Request, body: ResetIn, keeper: Keeper, caller: Caller) -> PointerOut:
     """Put a pointer back to a manifest, or empty it."""
     pointer = await keeper.pointers.reset(
@@ -295,6 +300,7 @@ async def read_pointer_history(
     ),
 )
 @asks("sessions:write")
+@once
 async def publish_outputs(
     session_id: str, request: Request, body: PublishIn, keeper: Keeper, caller: Caller
 ) -> PublishedOut:

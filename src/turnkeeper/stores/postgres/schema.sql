@@ -213,6 +213,7 @@ CREATE TABLE requests (
     body_hash BYTEA            NOT NULL,
     run_id    TEXT COLLATE "C" NOT NULL,
     at        BIGINT           NOT NULL,
+    answer    TEXT,
     PRIMARY KEY (tenant, user_id, key)
 );
 

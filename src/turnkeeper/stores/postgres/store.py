@@ -2,6 +2,7 @@
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.postgres.answers import PostgresAnswers
 from turnkeeper.stores.postgres.approvals import PostgresApprovals
 from turnkeeper.stores.postgres.artifacts import PostgresArtifacts, PostgresBlobs
 from turnkeeper.stores.postgres.audit import PostgresAudit
@@ -55,6 +56,7 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         bases=PostgresBases(database, audit),
         explanations=PostgresExplanations(database),
         packs=PostgresPacks(database, audit),
+        answers=PostgresAnswers(database),
         buckets=PostgresBuckets(database),
         artifacts=PostgresArtifacts(database, audit),
         blobs=PostgresBlobs(database),

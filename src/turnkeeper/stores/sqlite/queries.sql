@@ -404,6 +404,26 @@ SELECT count(*) AS found
          WHERE tenant = :tenant AND mode = 'long_running' AND id >= :since AND ended_at IS NULL
          LIMIT :most) AS open_ones;
 
+-- name: claim_request
+-- Gives a row to who may do it now: nobody has, or whoever began has not been heard of for too long.
+INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
+VALUES (:tenant, :user, :key, :body_hash, :run_id, :now)
+    ON CONFLICT (tenant, user_id, key) DO UPDATE SET at = excluded.at
+ WHERE requests.answer IS NULL AND requests.body_hash = excluded.body_hash AND requests.at < :stale
+RETURNING at;
+
+-- name: claimed_request
+SELECT body_hash, answer FROM requests WHERE tenant = :tenant AND user_id = :user AND key = :key;
+
+-- name: answer_request
+-- Changes no row when another has taken it over since.
+UPDATE requests SET answer = :answer
+ WHERE tenant = :tenant AND user_id = :user AND key = :key AND at = :at RETURNING at;
+
+-- name: release_request
+DELETE FROM requests
+ WHERE tenant = :tenant AND user_id = :user AND key = :key AND at = :at AND answer IS NULL RETURNING at;
+
 -- name: insert_request
 INSERT INTO requests (tenant, user_id, key, body_hash, run_id, at)
 VALUES (:tenant, :user, :key, :body_hash, :run_id, :now);

@@ -211,6 +211,7 @@ CREATE TABLE requests (
     body_hash BLOB    NOT NULL,
     run_id    TEXT    NOT NULL,
     at        INTEGER NOT NULL,
+    answer    TEXT,
     PRIMARY KEY (tenant, user_id, key)
 ) STRICT, WITHOUT ROWID;
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from turnkeeper.model.ids import NodeId
 from turnkeeper.ports.store import Store, WriteProbe
+from turnkeeper.stores.sqlite.answers import SqliteAnswers
 from turnkeeper.stores.sqlite.approvals import SqliteApprovals
 from turnkeeper.stores.sqlite.artifacts import SqliteArtifacts, SqliteBlobs
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -58,6 +59,7 @@ def sqlite_store(
         bases=SqliteBases(database, audit),
         explanations=SqliteExplanations(database),
         packs=SqlitePacks(database, audit),
+        answers=SqliteAnswers(database),
         buckets=SqliteBuckets(database),
         artifacts=SqliteArtifacts(database, audit),
         blobs=SqliteBlobs(database),

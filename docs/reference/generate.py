@@ -1,0 +1,136 @@
+"""Writes the pages of the reference that the code can tell; with --check it says whether they are up to date."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from turnkeeper import Turnkeeper, errors
+from turnkeeper.server.app import create_app
+from turnkeeper.server.identities import StaticIdentities
+
+HERE = Path(__file__).parent
+OPERATIONS = HERE / "http-operations.md"
+HTTP = HERE / "http.md"
+PROBLEM = "application/problem+json"
+ERRORS = "| Code | Status | Retryable | Title |\n|---|---|---|---|\n"
+
+
+async def document() -> dict[str, Any]:
+    """What a server says about itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with Turnkeeper.open(Path(folder) / "empty.db") as keeper:
+            return create_app(keeper, StaticIdentities([])).openapi()
+
+
+def operations_page(described: dict[str, Any]) -> str:
+    return "\n".join(_operations(described))
+
+
+def _operations(described: dict[str, Any]) -> Iterator[str]:
+    yield "# Every operation\n"
+    yield "Written from the code by `./dev docs`; what it all means is in [HTTP](http.md), the exact shapes are in"
+    yield "`/openapi.json` and, to be tried out, at `/docs` of a running server. The operation id is what generated clients"
+    yield "call it."
+    common = everywhere(described)
+    yield f"\nWhatever is asked of the API may be answered with {', '.join(f'`{code}`' for code in sorted(common))}."
+    for group in described["tags"]:
+        found = [each for each in _each(described) if group["name"] in each[2]["tags"]]
+        if found:
+            yield f"\n## {group['name'].capitalize()}\n\n{group['description']}"
+        for method, path, operation in found:
+            yield from _operation(method, path, operation, common)
+    yield ""
+
+
+def everywhere(described: dict[str, Any]) -> set[str]:
+    """The errors that all operations of the API share."""
+    of_api = [_codes(operation) for _, path, operation in _each(described) if path.startswith("/api/")]
+    return set.intersection(*of_api)
+
+
+def _codes(operation: dict[str, Any]) -> set[str]:
+    told = [answer["content"][PROBLEM] for status, answer in operation["responses"].items() if status >= "400"]
+    return {code for media in told for code in media["examples"]}
+
+
+def _each(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            yield method.upper(), path, operation
+
+
+def _operation(method: str, path: str, operation: dict[str, Any], common: set[str]) -> Iterator[str]:
+    yield f"\n### `{method} {path}`\n"
+    yield f"`{operation['operationId']}`: {operation['description']}\n"
+    parameters = operation.get("parameters", [])
+    if parameters:
+        yield "| Parameter | In | What it is |\n|---|---|---|"
+        for each in parameters:
+            needed = ", needed" if each["in"] == "query" and each.get("required") else ""
+            yield f"| `{each['name']}` | {each['in']}{needed} | {each['description']} |"
+        yield ""
+    if body := operation.get("requestBody"):
+        yield f"Body: {', '.join(_shape(kind, media) for kind, media in body['content'].items())}.\n"
+    answers = []
+    for status, told in operation["responses"].items():
+        if status < "400":
+            shapes = ", ".join(_shape(kind, media) for kind, media in told.get("content", {}).items())
+            answers.append(f"{status} {shapes}".strip())
+    own = ", ".join(f"`{code}`" for code in sorted(_codes(operation) - common))
+    yield f"Answers: {'; '.join(answers)}." + (f" Errors: {own}." if own else "")
+
+
+def _shape(kind: str, media: dict[str, Any]) -> str:
+    schema = media.get("schema", {})
+    name = (schema.get("$ref") or next((c["$ref"] for c in schema.get("anyOf", ()) if "$ref" in c), "")).split("/")[-1]
+    return f"`{name}`" if name and kind == "application/json" else kind
+
+
+def http_page(page: str) -> str:
+    """The page with the table of errors that the code has; everything before it is written by hand."""
+    return page.partition(ERRORS)[0] + ERRORS + "".join(f"{_error(*each)}\n" for each in sorted(every_error()))
+
+
+def every_error() -> set[tuple[str, int, bool, str]]:
+    found = {(errors.TurnkeeperError.code, 500, False, errors.TurnkeeperError.title)}
+    for kind in _subclasses_of(errors.TurnkeeperError):
+        if kind is not errors.RunEnded:
+            found.add((kind.code, kind.http_status, kind.retryable, kind.title))
+    for code, status, retryable, _ in errors.ENDS_OF_RUN.values():
+        if code != errors.AgentFailed.code:
+            found.add((code, status, retryable, errors.RunEnded.title))
+    return found
+
+
+def _subclasses_of(kind: type[errors.TurnkeeperError]) -> set[type[errors.TurnkeeperError]]:
+    direct = {other for other in kind.__subclasses__() if other.__module__.startswith(errors.__name__)}
+    return direct.union(*(_subclasses_of(other) for other in direct)) if direct else direct
+
+
+def _error(code: str, status: int, retryable: bool, title: str) -> str:
+    return f"| `{code}` | {status} | {'yes' if retryable else 'no'} | {title} |"
+
+
+def pages() -> dict[Path, str]:
+    return {
+        OPERATIONS: operations_page(asyncio.run(document())),
+        HTTP: http_page(HTTP.read_text(encoding="utf-8")),
+    }
+
+
+def main() -> int:
+    stale = {path: text for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text}
+    if "--check" not in sys.argv:
+        for path, text in stale.items():
+            path.write_text(text, encoding="utf-8")
+        return 0
+    for path in stale:
+        print(f"{path.name} is not what the code says. Write it anew with: ./dev docs")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
