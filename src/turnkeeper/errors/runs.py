@@ -29,7 +29,7 @@ class RunNotFound(TurnkeeperError):
     title = "No such run"
 
     def __init__(self, run_id: RunId) -> None:
-        super().__init__(f"There is no run {run_id!r}.")
+        super().__init__(f"There is no run {run_id!r}. Look at the runs of its session for those that there are.")
 
 
 class RunNotWaiting(TurnkeeperError):

@@ -113,7 +113,10 @@ class MountExcluded(TurnkeeperError):
     title = "A layer above excludes it"
 
     def __init__(self, kind: str, id: str) -> None:
-        super().__init__(f"The {kind} {id!r} is excluded for this session by its tenant, project or objective.")
+        super().__init__(
+            f"The {kind} {id!r} is excluded for this session by its tenant, project or objective. Ask their owner to "
+            "allow it, or leave it out."
+        )
 
 
 class PolicyRelaxation(TurnkeeperError):
@@ -176,7 +179,10 @@ class IsolationUnavailable(TurnkeeperError):
     title = "There is no sandbox here"
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"{why} This server runs tools in its own process only, and does not do so in its place.")
+        super().__init__(
+            f"{why} This server runs tools in its own process only, and does not do so in its place. Use one with a "
+            "sandbox, or ask for less isolation where you may."
+        )
 
 
 class LayoutTooLarge(TurnkeeperError):

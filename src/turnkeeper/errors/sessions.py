@@ -25,7 +25,10 @@ class SessionClosed(TurnkeeperError):
     title = "The session is closed"
 
     def __init__(self, session_id: SessionId) -> None:
-        super().__init__(f"Session {session_id!r} is closed. It can be read, but takes no more messages.")
+        super().__init__(
+            f"Session {session_id!r} is closed. It can be read, but takes no more messages; go on in a new one with "
+            "`from_session_id`."
+        )
 
 
 class SessionExpired(TurnkeeperError):
@@ -43,7 +46,10 @@ class InvalidTransition(TurnkeeperError):
     title = "The session cannot change that way"
 
     def __init__(self, session_id: SessionId, status: SessionStatus, wanted: SessionStatus) -> None:
-        super().__init__(f"Session {session_id!r} is {status} and cannot become {wanted}.")
+        super().__init__(
+            f"Session {session_id!r} is {status} and cannot become {wanted}. Read it for its status; one that is over "
+            "goes on in a new session with `from_session_id`."
+        )
 
 
 class VersionMoved(TurnkeeperError):
@@ -109,7 +115,10 @@ class LeaseLost(TurnkeeperError):
     title = "Another run has taken over"
 
     def __init__(self, run_id: RunId) -> None:
-        super().__init__(f"Run {run_id!r} no longer holds its session and may not write to it.")
+        super().__init__(
+            f"Run {run_id!r} no longer holds its session and may not write to it. Another run goes on; follow the feed "
+            "of the session, or send the message again."
+        )
 
 
 class CheckpointConflict(LeaseLost):

@@ -89,7 +89,11 @@ class RangeNotSatisfiable(TurnkeeperError):
     title = "There is no such part of the content"
 
     def __init__(self, size: int) -> None:
-        super().__init__(f"The content has {size} bytes, and none of them is in the range asked for.", size=size)
+        super().__init__(
+            f"The content has {size} bytes, and none of them is in the range asked for. Ask for a range within it, or "
+            "for all of it without one.",
+            size=size,
+        )
 
 
 class UploadLost(TurnkeeperError):
