@@ -21,6 +21,9 @@ UNSAYABLE = (
     "for custody 'client' only",  # The same: `any` is as good as left out.
     "needs the session_id of the waiting run",  # And so is false for `reset`.
     "a session in client custody has no waiting runs",  # Null is as good as left out here, too.
+    "does not fit into 64 bits",  # Free JSON, wherever it stands, has the numbers of every language.
+    "must be a moment to come",  # Nor what time it is.
+    "must be an address with http",  # Of which it says more than a pattern could: no password, no odd port.
     "needs a mail server",  # What this server is set up for is not known to the document.
     "must be the address of a mailbox",  # What an address looks like depends on the channel of the binding.
     "must be a phone number",

@@ -68,7 +68,7 @@ async def a_house(folder: Path) -> AsyncIterator[House]:
     """A server in this loop, with something of every kind in it."""
     everyone = [Identity(token_hash=hash_of(f"token-of-{who.user}"), principal=who) for who in (ADA, *OTHERS)]
     settings = Settings(
-        default_agent="echo", rate_per_second=1e6, rate_burst=10**6, run_seconds=5.0, token_attempts=10**6
+        default_agent="echo", rate_per_second=1e6, rate_burst=10**6, run_seconds=5.0, failed_tokens=10**6
     )
     async with Turnkeeper.open(folder / "conversations.db", settings=settings) as keeper:
         set_up(keeper)
