@@ -106,7 +106,7 @@ def test_what_did_not_go_out_is_listed_and_sent_again(server: ServerProcess) -> 
     while not (failed := told(server, "deliveries", "list", "--session", session, "--status", "failed")).startswith(
         "dlv_"
     ):
-        assert failed == "Nothing fits.\n"
+        assert failed.startswith("Nothing fits.")
 
     id = failed.split()[0]
     assert "failed  email  to ann@example.org  attempts 1  The receiver cannot be reached" in failed

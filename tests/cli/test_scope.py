@@ -39,7 +39,7 @@ def test_a_hierarchy_is_made_and_looked_at_in_the_terminal(api: Api, tmp_path: P
     refused = turnkeeper("projects", "change", "p2", "--name", "x", *at(api))
 
     assert [each.returncode for each in made] == [0] * 6, [each.stderr for each in made]
-    assert "acme  name Acme  status active  revision 1\n" in turnkeeper("tenants", "list", *at(api)).stdout
+    assert "acme  name Acme  status active  revision 1" in turnkeeper("tenants", "list", *at(api)).stdout
     assert "policy regulated (project)" in shown.stdout
     assert "model deep (agent)" in shown.stdout
     assert "limit max_steps 9 (project)" in shown.stdout

@@ -19,8 +19,8 @@ def test_a_session_is_shown_as_it_was_and_forked(tmp_path: Path) -> None:
         again = turnkeeper("sessions", "show", forked.stdout.strip(), *at)
 
     assert (shown.returncode, forked.returncode, missing.returncode) == (0, 0, 1)
-    assert "turn        1 of 2, epoch 1" in shown.stdout
-    assert "user: one" in shown.stdout
+    assert "turn         1 of 2, epoch 1" in shown.stdout
+    assert "user:       one" in shown.stdout
     assert "two" not in shown.stdout
-    assert f"forked from {session_id}" in again.stdout
+    assert f"forked from  {session_id}" in again.stdout
     assert "has no turn 9" in missing.stderr

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token
+from turnkeeper.cli.flags import AsJson, Server, Token
 
 approvals = App(name="approvals", help="See what people are asked to allow, and decide it.")
 
@@ -24,21 +24,22 @@ def list_approvals(
         Literal["pending", "approved", "rejected", "expired", "cancelled", "any"],
         Parameter(name="--status", help="Only those in this status; pending unless said otherwise."),
     ] = "pending",
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List approvals, newest first."""
     from turnkeeper.cli.approvals import list_approvals
 
-    return list_approvals(session, status, url, token)
+    return list_approvals(session, status, as_json=json, url=url, token=token)
 
 
 @approvals.command(name="show")
-def show_approval(approval: ApprovalRef, /, *, url: Server = None, token: Token = None) -> int:
+def show_approval(approval: ApprovalRef, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """Show what is asked, for whom it is and what became of it."""
     from turnkeeper.cli.approvals import show_approval
 
-    return show_approval(approval, url, token)
+    return show_approval(approval, as_json=json, url=url, token=token)
 
 
 @approvals.command(name="approve")

@@ -1,53 +1,44 @@
 """Approvals on a server: seeing what is asked, and deciding it."""
 
-from urllib.parse import quote
+from dataclasses import replace
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.say import folded, put_out
+from turnkeeper.cli.say import put_out
+from turnkeeper.cli.showing import Listing, named, show_list, show_one, shown_facts
+from turnkeeper.cli.tables import moment
 from turnkeeper.cli.talk import HttpTalk, Told
 
 
-def list_approvals(session: str | None, status: str, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        asked = {"session_id": session, "status": None if status == "any" else status}
-        query = "".join(f"&{name}={quote(value, safe='')}" for name, value in asked.items() if value is not None)
-        cursor, found = "", False
-        while True:
-            page = talk.asked("GET", f"/approvals?limit=100{query}{cursor}")
-            put_out("".join(f"{folded(_line(each))}\n" for each in page["items"]))
-            found = found or bool(page["items"])
-            if "next" not in page:
-                break
-            cursor = f"&cursor={quote(page['next'], safe='')}"
-        if not found:
-            put_out("Nothing waits for a decision.\n" if status == "pending" else "Nothing fits.\n")
-        return 0
-
-    return with_server(url, token, show)
+def list_approvals(session: str | None, status: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    query = {"session_id": session, "status": None if status == "any" else status}
+    listing = Listing(path="/approvals", row=_row, query=query, none="Nobody was asked for anything yet.")
+    if status == "pending":
+        listing = replace(listing, nothing_fits="Nothing waits for a decision. --status any shows all there were.")
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
-def show_approval(approval_id: str, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        put_out(_lines(talk.asked("GET", f"/approvals/{quote(approval_id, safe='')}")))
-        return 0
+def show_approval(approval_id: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        return talk.asked("GET", named("approvals", approval_id))
 
-    return with_server(url, token, show)
+    return show_one(read, _lines, as_json=as_json, url=url, token=token)
 
 
 def decide(approval_id: str, decision: str, reason: str | None, url: str | None, token: str | None) -> int:
     def send(talk: HttpTalk) -> int:
         body = {"decision": decision, **({"reason": reason} if reason else {})}
-        decided = talk.asked("POST", f"/approvals/{quote(approval_id, safe='')}/decide", body)
+        decided = talk.asked("POST", named("approvals", approval_id, "decide"), body)
         put_out(f"{decided['id']} is {decided['status']}; run {decided['run_id']} goes on.\n")
         return 0
 
     return with_server(url, token, send)
 
 
-def _line(approval: Told) -> str:
-    due = f"  until {approval['due_at']}" if approval["status"] == "pending" and approval["due_at"] else ""
-    asked = f"{approval['action']}  session {approval['session_id']}  by {approval['required_role']}"
-    return f"{approval['id']}  {approval['status']}  {asked}{due}"
+def _row(approval: Told) -> list[str]:
+    is_open = approval["status"] == "pending" and approval["due_at"]
+    until = f"until {moment(approval['due_at'])}" if is_open else ""
+    by = f"by {approval['required_role']}"
+    return [approval["id"], approval["status"], approval["action"], by, until, approval["session_id"]]
 
 
 def _lines(approval: Told) -> str:
@@ -68,4 +59,4 @@ def _lines(approval: Told) -> str:
     }
     if approval["decided_at"]:
         rows |= {"decided": f"{approval['decided_at']} by {approval['decided_by']}", "reason": approval["reason"] or ""}
-    return "".join(f"{name:<11} {folded(str(value))}\n" for name, value in rows.items() if value)
+    return shown_facts(rows)

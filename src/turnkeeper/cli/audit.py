@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any
 
 from turnkeeper.cli.local import local_file_of
-from turnkeeper.cli.say import complain, counting, folded
+from turnkeeper.cli.say import complain, counting
 from turnkeeper.cli.settled import own_settings
+from turnkeeper.cli.showing import NOTHING_FITS, put_json, put_rows
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.keeping.audit import AuditQuery
+from turnkeeper.keeping.audit import Audited, AuditQuery
 from turnkeeper.ledger.audit import Verdict
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
@@ -39,9 +40,9 @@ def verify(*, database: str | None, tenant: str | None) -> int:
     return 0 if verdict.holds else 1
 
 
-def show(*, database: str | None, tenant: str, facts: Mapping[str, str], limit: int) -> int:
+def show(*, database: str | None, tenant: str, facts: Mapping[str, str], limit: int, as_json: bool) -> int:
     """The newest entries that fit, one a line, newest first."""
-    return _looking(database, partial(_show, tenant=tenant, facts=facts, limit=limit))
+    return _looking(database, partial(_show, tenant=tenant, facts=facts, limit=limit, as_json=as_json))
 
 
 def export(*, database: str | None, tenant: str) -> int:
@@ -49,19 +50,22 @@ def export(*, database: str | None, tenant: str) -> int:
     return _looking(database, partial(_export, tenant=tenant))
 
 
-async def _show(keeper: Turnkeeper, *, tenant: str, facts: Mapping[str, str], limit: int) -> None:
+async def _show(keeper: Turnkeeper, *, tenant: str, facts: Mapping[str, str], limit: int, as_json: bool) -> None:
     query = AuditQuery(facts=facts)
     found = await keeper.audit.find(query, principal=_operator(tenant), limit=limit)
-    if not found:
-        print("Nothing fits.")
-    for each in found:
-        about = [
-            f"{name} {value}"
-            for name in ("user", "channel", "session_id", "run_id", "request_id", "stage")
-            if (value := each.facts.get(name))
-        ]
-        line = f"{each.at:%Y-%m-%d %H:%M:%S}  {each.facts['verb']}  {each.facts['outcome']}  {', '.join(about)}"
-        print(folded(line.rstrip()))
+    if as_json:
+        from turnkeeper.server.audit import AuditOut
+
+        put_json([AuditOut.of(each).model_dump(mode="json") for each in found])
+        return
+    none = NOTHING_FITS if facts else "There are no entries yet; the first message makes one."
+    put_rows([_row(each) for each in found], none=none)
+
+
+def _row(entry: Audited) -> list[str]:
+    names = ("user", "channel", "session_id", "run_id", "request_id", "stage")
+    about = [f"{name} {value}" if (value := entry.facts.get(name)) else "" for name in names]
+    return [f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.facts["verb"], entry.facts["outcome"], *about]
 
 
 async def _export(keeper: Turnkeeper, *, tenant: str) -> None:

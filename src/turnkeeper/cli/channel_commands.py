@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token
+from turnkeeper.cli.flags import AsJson, Server, Token
 
 bindings = App(name="bindings", help="Make and remove doors for mail, short messages, calls and webhooks.")
 contacts = App(name="contacts", help="Say who writes from an address, and in which session they go on.")
@@ -34,27 +34,27 @@ ReplySecretFile = Annotated[
 ]
 
 
-def channels(*, url: Server = None, token: Token = None) -> int:
+def channels(*, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """List the channels that a binding can be made for."""
     from turnkeeper.cli.channels import list_channels
 
-    return list_channels(url, token)
+    return list_channels(as_json=json, url=url, token=token)
 
 
 @bindings.command(name="list")
-def list_bindings(*, url: Server = None, token: Token = None) -> int:
+def list_bindings(*, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """List the bindings, newest first."""
     from turnkeeper.cli.channels import list_bindings
 
-    return list_bindings(url, token)
+    return list_bindings(as_json=json, url=url, token=token)
 
 
 @bindings.command(name="show")
-def show_binding(binding: BindingId, /, *, url: Server = None, token: Token = None) -> int:
+def show_binding(binding: BindingId, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """Show what a binding says; its secrets are never shown."""
     from turnkeeper.cli.channels import show_binding
 
-    return show_binding(binding, url, token)
+    return show_binding(binding, as_json=json, url=url, token=token)
 
 
 @bindings.command(name="add")
@@ -184,11 +184,11 @@ def remove_contact(
 
 
 @contacts.command(name="list")
-def list_contacts(binding: BindingId, /, *, url: Server = None, token: Token = None) -> int:
+def list_contacts(binding: BindingId, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """List who is known at a binding, by address."""
     from turnkeeper.cli.channels import list_contacts
 
-    return list_contacts(binding, url, token)
+    return list_contacts(binding, as_json=json, url=url, token=token)
 
 
 @deliveries.command(name="list")
@@ -201,13 +201,14 @@ def list_deliveries(
         Literal["pending", "sending", "sent", "failed", "unknown"] | None,
         Parameter(name="--status", help="Only those in this status.", show_default=False),
     ] = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List what goes out through channels, newest first, without what it says."""
     from turnkeeper.cli.channels import list_deliveries
 
-    return list_deliveries(session, status, url, token)
+    return list_deliveries(session, status, as_json=json, url=url, token=token)
 
 
 @deliveries.command(name="retry")

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.say import complain, folded, put_out
+from turnkeeper.cli.say import complain, put_out
+from turnkeeper.cli.showing import Listing, named, put_rows, show_list, show_one, shown_facts
+from turnkeeper.cli.tables import moment
 from turnkeeper.cli.talk import HttpTalk, Told
 
 
@@ -58,31 +59,21 @@ class WantedBinding:
         return {"kind": "http", "url": reply, "secret": _secret(self.reply_secret_file)}
 
 
-def list_channels(url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        found: Any = talk.asked("GET", "/channels")
-        put_out("".join(f"{channel['name']}\n" for channel in found))
-        return 0
-
-    return with_server(url, token, show)
+def list_channels(*, as_json: bool, url: str | None, token: str | None) -> int:
+    listing = Listing(path="/channels", row=lambda channel: [channel["name"]], none="There are no channels.")
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
-def list_bindings(url: str | None, token: str | None) -> int:
-    return with_server(
-        url,
-        token,
-        lambda talk: _list(
-            talk, "/bindings", _binding_line, "There are no bindings yet. Make one with: turnkeeper bindings add\n"
-        ),
-    )
+def list_bindings(*, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "There are no bindings yet. Make one with: turnkeeper bindings add CHANNEL NAME"
+    return show_list(Listing(path="/bindings", row=_binding_row, none=none), as_json=as_json, url=url, token=token)
 
 
-def show_binding(binding_id: str, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        put_out(_binding_lines(talk.asked("GET", f"/bindings/{quote(binding_id, safe='')}")))
-        return 0
+def show_binding(binding_id: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        return talk.asked("GET", named("bindings", binding_id))
 
-    return with_server(url, token, show)
+    return show_one(read, _binding_lines, as_json=as_json, url=url, token=token)
 
 
 def add_binding(wanted: WantedBinding, url: str | None, token: str | None) -> int:
@@ -133,15 +124,16 @@ def add_contact(
 ) -> int:
     def add(talk: HttpTalk) -> int:
         body = {"address": address, "user": user, **({"session_id": session} if session else {})}
-        put_out(_contact_line(talk.asked("PUT", f"/bindings/{quote(binding_id, safe='')}/contacts", body)))
+        put_rows([_contact_row(talk.asked("PUT", named("bindings", binding_id, "contacts"), body))], none="")
         return 0
 
     return with_server(url, token, add)
 
 
-def list_contacts(binding_id: str, url: str | None, token: str | None) -> int:
-    path, none = f"/bindings/{quote(binding_id, safe='')}/contacts", "Nobody is known at this binding yet.\n"
-    return with_server(url, token, lambda talk: _list(talk, path, _contact_line, none))
+def list_contacts(binding_id: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "Nobody is known at this binding yet. Make someone known with: turnkeeper contacts add"
+    listing = Listing(path=named("bindings", binding_id, "contacts"), row=_contact_row, none=none)
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
 def remove_contact(binding_id: str, address: str, url: str | None, token: str | None) -> int:
@@ -154,11 +146,13 @@ def remove_contact(binding_id: str, address: str, url: str | None, token: str | 
     return with_server(url, token, remove)
 
 
-def list_deliveries(session: str | None, status: str | None, url: str | None, token: str | None) -> int:
-    asked = {"session_id": session, "status": status}
-    query = _query({name: value for name, value in asked.items() if value is not None})
-    none = "Nothing fits.\n" if query else "Nothing went out.\n"
-    return with_server(url, token, lambda talk: _list(talk, f"/deliveries{query}", _delivery_line, none))
+def list_deliveries(
+    session: str | None, status: str | None, *, as_json: bool, url: str | None, token: str | None
+) -> int:
+    query = {"session_id": session, "status": status}
+    none = "Nothing went out yet. What answers to mail, messages and webhooks does: turnkeeper bindings add"
+    listing = Listing(path="/deliveries", row=_delivery_row, query=query, none=none)
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
 def retry_delivery(delivery_id: str, url: str | None, token: str | None) -> int:
@@ -170,28 +164,10 @@ def retry_delivery(delivery_id: str, url: str | None, token: str | None) -> int:
     return with_server(url, token, retry)
 
 
-def _list(talk: HttpTalk, path: str, line: Callable[[Told], str], none: str) -> int:
-    cursor: str | None = None
-    while True:
-        more = "" if cursor is None else f"{'&' if '?' in path else '?'}cursor={quote(cursor, safe='')}"
-        page = talk.asked("GET", path + more)
-        put_out("".join(f"{folded(line(each).rstrip())}\n" for each in page["items"]))
-        if cursor is None and not page["items"]:
-            put_out(none)
-        cursor = page.get("next")
-        if cursor is None:
-            return 0
-
-
-def _query(asked: dict[str, str]) -> str:
-    said = "&".join(f"{name}={quote(value, safe='')}" for name, value in asked.items())
-    return f"?{said}" if said else ""
-
-
-def _binding_line(binding: Told) -> str:
-    state = "" if binding["enabled"] else "  (switched off)"
-    terms = f"agent {binding['agent'] or '(default)'}  auth {binding['auth']}  reply {_reply_of(binding)}"
-    return f"{_titled(binding)}  {terms}{state}\n"
+def _binding_row(binding: Told) -> list[str]:
+    agent, state = binding["agent"] or "(default)", "" if binding["enabled"] else "(switched off)"
+    terms = [f"agent {agent}", f"auth {binding['auth']}", f"reply {_reply_of(binding)}"]
+    return [binding["id"], binding["channel"], binding["name"], *terms, state]
 
 
 def _titled(binding: Told) -> str:
@@ -216,20 +192,16 @@ def _binding_lines(binding: Told) -> str:
         "reply": _reply_of(binding),
         "enabled": "yes" if binding["enabled"] else "no",
     }
-    return f"{_titled(binding)}\n" + "".join(f"{name:10}  {value}\n" for name, value in told.items())
+    return f"{_titled(binding)}\n" + shown_facts(told)
 
 
-def _contact_line(contact: Told) -> str:
-    return f"{contact['address']}  {contact['user']}  {contact['session_id'] or '(a new session)'}\n"
+def _contact_row(contact: Told) -> list[str]:
+    return [contact["address"], contact["user"], contact["session_id"] or "(a new session)"]
 
 
-def _delivery_line(delivery: Told) -> str:
-    why = f"  {delivery['error']}" if delivery["error"] else ""
-    at = datetime.fromisoformat(delivery["created_at"])
-    return (
-        f"{delivery['id']}  {at:%Y-%m-%d %H:%M:%S}  {delivery['status']}  {delivery['channel']}  to {delivery['to']}  "
-        f"attempts {delivery['attempts']}{why}\n"
-    )
+def _delivery_row(delivery: Told) -> list[str]:
+    at, to, attempts = moment(delivery["created_at"]), f"to {delivery['to']}", f"attempts {delivery['attempts']}"
+    return [delivery["id"], at, delivery["status"], delivery["channel"], to, attempts, delivery["error"] or ""]
 
 
 def _setting(written: str) -> tuple[str, Any]:

@@ -11,12 +11,17 @@ from rich.console import Console
 from rich.text import Text
 
 from turnkeeper.cli.explain import show
-from turnkeeper.cli.say import Flow, complain, harmless, own_command
+from turnkeeper.cli.hearing import Hearing, why_not
+from turnkeeper.cli.say import complain, counting, harmless, own_command
 from turnkeeper.cli.settled import own_settings
-from turnkeeper.cli.talk import Talk, TalkFailed, talk_with_server
+from turnkeeper.cli.tables import facts, table
+from turnkeeper.cli.talk import Talk, TalkFailed, Told, talk_with_server
+from turnkeeper.cli.units_known import unit_row
 
 COMMANDS = {
     "/why": "explain the last answer",
+    "/units": "show what this session knows",
+    "/intent": "show what you want, as it is understood",
     "/reset": "start afresh",
     "/session": "show the session id",
     "/help": "show this list",
@@ -59,6 +64,10 @@ def _talk(url: str | None, token: str | None, database: str | None) -> Talk:
     return talk_with_server(url, token)
 
 
+class RunFailed(TalkFailed):
+    """A run ended without an answer, and can be asked why."""
+
+
 @dataclass
 class Parley:
     """One sitting: what was said last, and who is asked next."""
@@ -87,12 +96,14 @@ class Parley:
                     self._exchange(line)
             except TalkFailed as failure:
                 self.console.print(Text(harmless(str(failure)), style="red"))
+                if isinstance(failure, RunFailed):
+                    self.console.print(Text("/why shows what happened.", style="dim"))
                 if failure.is_fatal:
                     return 1
             self.console.print()
         if self.session_id:
-            again = f"Go on later with: {own_command()} chat {self.talk.how} --session {self.session_id}"
-            self.console.print(Text(" ".join(again.split()), style="dim"), soft_wrap=True)
+            again = self._again("chat", f"--session {self.session_id}")
+            self.console.print(Text(f"Go on later with: {again}", style="dim"), soft_wrap=True)
         return 0
 
     def through_a_pipe(self) -> int:
@@ -108,6 +119,8 @@ class Parley:
             except TalkFailed as failure:
                 self.failures += 1
                 complain(str(failure))
+                if isinstance(failure, RunFailed):
+                    print(f"See why with: {self._again('explain', str(self.run_id))}", file=sys.stderr)
                 if failure.is_fatal:
                     return 1
         if self.session_id:
@@ -147,6 +160,10 @@ class Parley:
                 self.console.print(Text(harmless(text), style="dim"))
             case "/why":
                 self._explain()
+            case "/units":
+                self._show_units()
+            case "/intent":
+                self._show_intent()
             case "/session":
                 self.console.print(self.session_id or "There is no session yet; it begins with the first message.")
             case "/help":
@@ -156,41 +173,65 @@ class Parley:
                 self.console.print(Text(f"There is no command {harmless(command)}. /help shows those there are."))
 
     def _exchange(self, message: str) -> None:
-        shown, flow = "", Flow(self.console.width if sys.stdout.isatty() else None)
+        hearing = Hearing(self.console.width if sys.stdout.isatty() else None)
         # Only the first message says which pack: the session keeps it.
         pack = None if self.session_id else self.pack
         frames = self.talk.say(message, session_id=self.session_id, agent=self.agent, pack=pack, answers=self.asked_by)
-        has_ended, run_id, intent = False, None, None
+        run_id: str | None = None
         try:
             for frame in frames:
-                data, piece, run_id = frame["data"], "", frame["run_id"]
-                match frame["type"]:
-                    case "run.accepted" | "run.answered":
-                        self._note(frame)
-                    case "output.delta":
-                        piece = data["text"]
-                    case "output.snapshot" | "run.completed":
-                        piece = _rest(data.get("text") or "", shown)
-                        has_ended = frame["type"] == "run.completed"
-                        intent = data.get("intent")
-                    case "run.waiting":
-                        piece = _rest(data["question"], shown)
-                        self.run_id, self.asked_by, has_ended = frame["run_id"], frame["run_id"], True
-                    case "run.failed" | "run.cancelled" | "run.timed_out" | "run.abandoned" | "stream.broken":
-                        raise TalkFailed(_why_not(frame))
-                flow.write(piece)
-                shown += piece
+                run_id = frame["run_id"]
+                if frame["type"] in ("run.accepted", "run.answered"):
+                    self._note(frame)
+                hearing.hear(frame)
         except KeyboardInterrupt:
             if run_id is not None:
                 self.talk.cancel(run_id)
             raise TalkFailed("Stopped.") from None
         finally:
-            if shown:
-                flow.close()
-        if intent and sys.stdin.isatty():
-            self.console.print(Text(_where_it_stands(intent), style="dim"))
-        if not has_ended:
-            raise TalkFailed("The answer did not come to its end. Ask again to see whether it is there.")
+            hearing.close()
+        end = hearing.end
+        if end is None or hearing.has_failed:
+            raise RunFailed(why_not(end)) if end else TalkFailed(why_not(end))
+        if end["type"] == "run.waiting":
+            self.run_id = self.asked_by = run_id
+        if sys.stdin.isatty():
+            self._show_aside(end)
+
+    def _show_aside(self, end: Told) -> None:
+        """What there is to know about an answer beside its words, in a line that does not get in the way."""
+        if end["type"] == "run.waiting":
+            self.console.print(Text("It asks back; your next message is the answer.", style="yellow"))
+            return
+        parts = [_where_it_stands(intent)] if (intent := end["data"].get("intent")) else []
+        warnings: list[str] = []
+        # Whoever may not read explanations talks without them.
+        with contextlib.suppress(TalkFailed):
+            explained = self.talk.explanation(end["run_id"])
+            parts += _what_it_took(explained)
+            warnings = explained["warnings"]
+        if parts:
+            self.console.print(Text(harmless(" · ".join(parts)), style="dim"))
+        for warning in warnings:
+            self.console.print(Text(f"warning: {harmless(warning)}", style="yellow"))
+
+    def _again(self, command: str, about: str) -> str:
+        """The command line that leads here again."""
+        return " ".join(f"{own_command()} {command} {self.talk.how} {about}".split())
+
+    def _show_units(self) -> None:
+        rows = [] if self.session_id is None else [unit_row(kept) for kept in self.talk.units(self.session_id)]
+        self._put(table(rows, self.console.width) or "Nothing is known yet. Tell it a fact.\n")
+
+    def _show_intent(self) -> None:
+        held = None if self.session_id is None else self.talk.intent(self.session_id)
+        if held is None or not held["packs"]:
+            self._put("No pack is used here. Begin with one: turnkeeper chat --pack table-booking\n")
+        else:
+            self._put(facts(_intent_facts(held), self.console.width))
+
+    def _put(self, text: str) -> None:
+        self.console.print(Text(harmless(text)), end="", soft_wrap=True)
 
     def _note(self, frame: Any) -> None:
         """Where the conversation is now, and which run answers."""
@@ -199,7 +240,9 @@ class Parley:
             self.console.print(Text(f"Session {self.session_id} cannot be used; this is a new one.", style="yellow"))
         self.session_id, self.run_id, self.asked_by = frame["session_id"], frame["run_id"], None
         if is_new and sys.stdin.isatty():
-            self.console.print(Text(f"session {self.session_id}", style="dim"))
+            agent = frame["data"].get("agent")
+            told = f"session {self.session_id}" + (f" · agent {harmless(agent)}" if agent else "")
+            self.console.print(Text(told, style="dim"))
 
     def _explain(self) -> None:
         if self.run_id is None:
@@ -208,21 +251,30 @@ class Parley:
         show(self.talk.explanation(self.run_id), self.console)
 
 
-def _rest(text: str, shown: str) -> str:
-    """What is still to be shown of a text; all of it on a new line when something else was shown before."""
-    if text.startswith(shown):
-        return text[len(shown) :]
-    return f"\n{text}"
-
-
 def _where_it_stands(intent: Mapping[str, Any]) -> str:
     """What the user wants, as the pack understands it, and what is missing for it."""
     missing = ", ".join(intent["missing"])
     return f"{intent['code']} · {intent['state']}" + (f" · still needs {missing}" if missing else "")
 
 
-def _why_not(frame: Any) -> str:
-    error = frame["data"].get("error")
-    if error:
-        return f"{error['message']} ({error['code']})"
-    return f"The run was {frame['type'].removeprefix('run.').replace('_', ' ')}."
+def _what_it_took(explained: Told) -> Iterator[str]:
+    """How many units were learned, replaced or used for an answer."""
+    words = {"added": "learned", "superseded": "replaced"}
+    for what, which in explained["units"].items():
+        yield f"{counting(len(which), 'unit', 'units')} {words.get(what, what.replace('_', ' '))}"
+    sources = (explained["document"] or {}).get("sources")
+    if isinstance(sources, list) and sources:
+        yield f"{counting(len(sources), 'unit', 'units')} used"
+
+
+def _intent_facts(held: Told) -> Mapping[str, object]:
+    lock = held["lock"]
+    said = {**held["params"], **held["fields"]}
+    return {
+        "pack": ", ".join(held["packs"]),
+        "intent": held["code"],
+        "state": held["state"],
+        "known": "\n".join(f"{name} = {value}" for name, value in said.items()),
+        "missing": ", ".join(lock["missing"]) if lock else "",
+        "asked for": held["asked"],
+    }

@@ -16,6 +16,8 @@ from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
 from turnkeeper.packs.demos import demo_packs
 from turnkeeper.server.wire_explanations import ExplanationOut
+from turnkeeper.server.wire_knowledge import UnitOut
+from turnkeeper.server.wire_packs import DialogueOut
 
 T = TypeVar("T")
 
@@ -70,6 +72,18 @@ class EmbeddedTalk:
     def explanation(self, run_id: str) -> Told:
         explained = self._do(self._keeper.explained(run_id))
         return ExplanationOut.in_full(explained).model_dump(mode="json", by_alias=True)
+
+    def intent(self, session_id: str) -> Told:
+        return DialogueOut.of(self._do(self._keeper.session(session_id))).model_dump(mode="json")
+
+    def units(self, session_id: str) -> list[Told]:
+        found: list[Told] = []
+        after: int | None = 0
+        while after is not None:
+            page = self._do(self._keeper.units.list(session_id, after=after))
+            found += [UnitOut.of(kept, no).model_dump(mode="json") for no, kept in page]
+            after = page[-1][0] if page else None
+        return found
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -2,17 +2,16 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from turnkeeper.cli.local import local_file_of
+from turnkeeper.cli.page import Page
 from turnkeeper.cli.say import complain, counting, put_out
 from turnkeeper.cli.settled import own_settings
 from turnkeeper.cli.talk import TalkFailed, Told, talk_with_server
@@ -171,20 +170,14 @@ def _named(unit: Any) -> str:
     return str(unit)
 
 
-class _Page:
-    """Lines as wide as the terminal, or as long as they are when nobody looks at them on one."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._width = console.width if console.is_terminal else sys.maxsize
-
+class _Page(Page):
     def head(self, told: Told) -> None:
         status = Text(on_one_line(told["status"]).replace("_", " "), style=f"bold {STYLES[tone_of(told['status'])]}")
         took = span(max((stage["began_us"] + stage["took_us"] for stage in told["stages"]), default=0))
-        self._print(Text.assemble(("run ", "bold"), on_one_line(told["run_id"]), "  ", status, (f"  {took}", "dim")))
+        self.line(Text.assemble(("run ", "bold"), on_one_line(told["run_id"]), "  ", status, (f"  {took}", "dim")))
 
     def fact(self, name: str, value: str, style: str) -> None:
-        self._hanging(Text(f"{name:<{MARGIN}}", style="dim"), " " * MARGIN, on_one_line(value), style)
+        self.hanging(Text(f"{name:<{MARGIN}}", style="dim"), " " * MARGIN, on_one_line(value), style)
 
     def node(self, line: TreeLine) -> None:
         style = STYLES[tone_of(line.node.status)]
@@ -200,7 +193,7 @@ class _Page:
         if facts:
             label = Text(on_one_line(line.node.label))
         label.truncate(max(room, SHORTEST_LABEL), overflow="ellipsis")
-        self._print(Text.assemble(head, label, tail))
+        self.line(Text.assemble(head, label, tail))
         for name, value in facts:
             self._said(line.below + "  ", on_one_line(name), on_one_line(value), "")
 
@@ -209,14 +202,4 @@ class _Page:
 
     def _said(self, lead: str, name: str, said: str, style: str) -> None:
         first = Text.assemble((lead, "dim"), (f"{name}: ", style or "dim"))
-        self._hanging(first, lead + " " * (len(name) + 2), said, style)
-
-    def _hanging(self, first: Text, others: str, value: str, style: str) -> None:
-        """A value that goes on below itself where it is longer than the line."""
-        room = max(self._width - cell_len(others), 2 * SHORTEST_LABEL)
-        for place, part in enumerate(Text(value, style=style).wrap(self._console, room)):
-            part.rstrip()
-            self._print(Text.assemble(first if place == 0 else (others, "dim"), part))
-
-    def _print(self, line: Text) -> None:
-        self._console.print(line, soft_wrap=True)
+        self.hanging(first, lead + " " * (len(name) + 2), said, style)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 CONFIG = "--config"
 
@@ -17,6 +17,11 @@ def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
 
 Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
 Token = Annotated[str | None, flag("token", "The token that the server printed.")]
+AsJson = Annotated[bool, Parameter(name="--json", help="As JSON, for programs.", negative=())]
+Limit = Annotated[
+    int | None,
+    Parameter(name="--limit", help="At most so many.", show_default=False, validator=validators.Number(gte=1)),
+]
 ArchiveFile = Annotated[Path, Parameter(name=["--to", "-o"], help="The file to write.")]
 Sure = Annotated[bool, Parameter(name="--yes", help="Really do it; there is no way back.", negative=())]
 

@@ -5,13 +5,25 @@ from pathlib import Path
 
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.say import complain, counting, put_out
-from turnkeeper.cli.talk import HttpTalk, TalkFailed
+from turnkeeper.cli.showing import Listing, named, show_list, show_one, shown_facts
+from turnkeeper.cli.tables import table, terminal_columns
+from turnkeeper.cli.talk import HttpTalk, TalkFailed, Told
 
 KINDS = {".md": "markdown", ".markdown": "markdown", ".units": "units"}
 
 
-def list_bases(url: str | None, token: str | None) -> int:
-    return with_server(url, token, _list)
+def list_bases(*, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "There are no knowledge bases yet. Make one with: turnkeeper kbs create NAME"
+    return show_list(Listing(path="/kbs", row=_row, none=none), as_json=as_json, url=url, token=token)
+
+
+def show_base(base_id: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        base = talk.asked("GET", named("kbs", base_id))
+        sources = Listing(path=named("kbs", base_id, "sources"), row=_source_row, none="")
+        return {**base, "sources": list(sources.items(talk))}
+
+    return show_one(read, _lines, as_json=as_json, url=url, token=token)
 
 
 def create_base(name: str, parent: str | None, url: str | None, token: str | None) -> int:
@@ -42,16 +54,20 @@ def mount_base(session_id: str, base_id: str, url: str | None, token: str | None
     return with_server(url, token, mount)
 
 
-def _list(talk: HttpTalk) -> int:
-    cursor: str | None = None
-    while True:
-        page = talk.asked("GET", "/kbs" if cursor is None else f"/kbs?cursor={cursor}")
-        for base in page["items"]:
-            held = f"{counting(base['sources'], 'source', 'sources')}, {counting(base['units'], 'unit', 'units')}"
-            put_out(f"{base['id']}  {' '.join(base['name'].split())}  ({held}, revision {base['revision']})\n")
-        cursor = page.get("next")
-        if cursor is None:
-            return 0
+def _row(base: Told) -> list[str]:
+    held = f"{counting(base['sources'], 'source', 'sources')}, {counting(base['units'], 'unit', 'units')}"
+    return [base["id"], base["name"], f"({held}, revision {base['revision']})"]
+
+
+def _source_row(source: Told) -> list[str]:
+    return [source["name"], source["kind"], counting(source["units"], "unit", "units")]
+
+
+def _lines(base: Told) -> str:
+    rows = [_source_row(source) for source in base["sources"]]
+    head = {"knowledge base": base["id"], "name": base["name"], "revision": base["revision"], "units": base["units"]}
+    none = "It is empty. Fill it with: turnkeeper kbs add BASE FILE...\n"
+    return f"{shown_facts(head)}\n{table(rows, terminal_columns()) or none}"
 
 
 def _add(talk: HttpTalk, base_id: str, file: Path) -> int:

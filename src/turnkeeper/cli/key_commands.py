@@ -4,11 +4,10 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token
+from turnkeeper.cli.flags import AsJson, Server, Token
 
 keys = App(name="keys", help="Make API keys for people and programs, look at them, and revoke them.")
 KeyId = Annotated[str, Parameter(help="The id of the key.")]
-AsJson = Annotated[bool, Parameter(name="--json", help="As JSON.", negative=())]
 
 
 def _option(name: str, help: str) -> Parameter:

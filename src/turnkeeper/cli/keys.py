@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.say import complain, folded, put_out
+from turnkeeper.cli.say import complain, put_out
 from turnkeeper.cli.settled import own_settings
+from turnkeeper.cli.showing import Listing, put_json, show_list
 from turnkeeper.cli.talk import HttpTalk, Told
 from turnkeeper.errors import TurnkeeperError
 
@@ -115,7 +116,7 @@ def _created_in(database: str, body: Mapping[str, Any], *, as_json: bool) -> int
 
 def _told(made: Told, *, as_json: bool) -> int:
     if as_json:
-        put_out(f"{json.dumps(made)}\n")
+        put_json(made)
         return 0
     put_out(f"{made['token']}\n")
     complain(f"This is the token of {made['id']} for {made['user']}, {made['role']}. It is shown this once.", code=0)
@@ -123,24 +124,8 @@ def _told(made: Told, *, as_json: bool) -> int:
 
 
 def list_keys(*, as_json: bool, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        found: list[Told] = []
-        cursor = ""
-        while True:
-            page = talk.asked("GET", f"/keys?limit=100{cursor}")
-            found += page["items"]
-            if "next" not in page or page["next"] is None:
-                break
-            cursor = f"&cursor={quote(page['next'], safe='')}"
-        if as_json:
-            put_out(f"{json.dumps(found)}\n")
-        elif not found:
-            put_out("There are no keys yet. Make one with: turnkeeper keys create NAME\n")
-        else:
-            put_out("".join(f"{folded(_line(key))}\n" for key in found))
-        return 0
-
-    return with_server(url, token, show)
+    none = "There are no keys yet. Make one with: turnkeeper keys create NAME"
+    return show_list(Listing(path="/keys", row=_row, none=none), as_json=as_json, url=url, token=token)
 
 
 def revoke_key(key_id: str, url: str | None, token: str | None) -> int:
@@ -152,13 +137,10 @@ def revoke_key(key_id: str, url: str | None, token: str | None) -> int:
     return with_server(url, token, revoke)
 
 
-def _line(key: Told) -> str:
-    about = [key["id"], key["name"], f"{key['user']} ({key['role']})", _state(key)]
-    if key["limited_to"]:
-        about.append("only " + " ".join(key["limited_to"]))
-    if key["session_id"]:
-        about.append(f"in {key['session_id']}")
-    return "  ".join(about)
+def _row(key: Told) -> list[str]:
+    only = "only " + " ".join(key["limited_to"]) if key["limited_to"] else ""
+    within = f"in {key['session_id']}" if key["session_id"] else ""
+    return [key["id"], key["name"], f"{key['user']} ({key['role']})", _state(key), only, within]
 
 
 def _state(key: Told) -> str:

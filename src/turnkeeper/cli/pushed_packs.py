@@ -7,6 +7,8 @@ from urllib.parse import quote
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.packs import told_faults
 from turnkeeper.cli.say import complain, counting, harmless, put_out
+from turnkeeper.cli.showing import Listing, show_list, show_one, shown_facts
+from turnkeeper.cli.tables import moment, table, terminal_columns
 from turnkeeper.cli.talk import HttpTalk, Told
 from turnkeeper.model.pack_config import config_keys
 from turnkeeper.packs.faults import meant_instead
@@ -32,23 +34,27 @@ def push_pack(path: Path, url: str | None, token: str | None) -> int:
     return with_server(url, token, push)
 
 
-def list_packs(url: str | None, token: str | None) -> int:
-    return with_server(url, token, _list)
+def list_packs(*, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "There are no packs yet. Push one with: turnkeeper packs push FOLDER"
+    return show_list(Listing(path="/packs", row=_row, none=none), as_json=as_json, url=url, token=token)
 
 
-def show_pack(ref: str, file: str | None, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
+def show_pack(ref: str, file: str | None, *, as_json: bool, url: str | None, token: str | None) -> int:
+    if file is not None:
+        return with_server(url, token, lambda talk: _show_file(pushed_pack(talk, ref), file))
+
+    def read(talk: HttpTalk) -> Told:
         pack = pushed_pack(talk, ref)
-        if file is None:
-            overrides = talk.asked("GET", f"/packs/{quote(pack['id'], safe=':')}/config")["overrides"]
-            put_out(_summary(pack, overrides))
-            return 0
-        if file not in pack["files"]:
-            return complain(f"{pack['ref']} has no file {file!r}. It has {', '.join(sorted(pack['files']))}.", code=1)
-        put_out(pack["files"][file])
-        return 0
+        return {**pack, "overrides": talk.asked("GET", f"/packs/{quote(pack['id'], safe=':')}/config")["overrides"]}
 
-    return with_server(url, token, show)
+    return show_one(read, _summary, as_json=as_json, url=url, token=token)
+
+
+def _show_file(pack: Told, file: str) -> int:
+    if file not in pack["files"]:
+        return complain(f"{pack['ref']} has no file {file!r}. It has {', '.join(sorted(pack['files']))}.", code=1)
+    put_out(pack["files"][file])
+    return 0
 
 
 def set_override(pack_id: str, key: str, value: str, *, enabled: bool, url: str | None, token: str | None) -> int:
@@ -81,34 +87,23 @@ def _config(pack_id: str, key: str) -> str:
     return f"/packs/{quote(pack_id, safe=':')}/config/{quote(key, safe='')}"
 
 
-def _list(talk: HttpTalk) -> int:
-    cursor: str | None = None
-    while True:
-        page = talk.asked("GET", "/packs" if cursor is None else f"/packs?cursor={quote(cursor, safe='')}")
-        for pack in page["items"]:
-            put_out(
-                f"{pack['ref']}  {pack['hash'][:12]}  pushed {pack['pushed_at']} by {harmless(pack['pushed_by'])}\n"
-            )
-        if cursor is None and not page["items"]:
-            put_out("There are no packs yet. Push one with: turnkeeper packs push FOLDER\n")
-        cursor = page.get("next")
-        if cursor is None:
-            return 0
+def _row(pack: Told) -> list[str]:
+    pushed = f"pushed {moment(pack['pushed_at'])} by {pack['pushed_by']}"
+    return [pack["ref"], pack["hash"][:12], pushed]
 
 
-def _summary(pack: Told, overrides: list[Told]) -> str:
-    lines = [
-        f"{pack['ref']}  {' '.join(pack['title'].split())}",
-        f"hash            {pack['hash']}",
-        f"classification  {pack['classification']}",
-        f"knowledge base  {pack['knowledge_base'] or 'none'}",
-        *(f"override        {_override(each)}" for each in overrides),
-        "",
-        *(_intent_line(intent) for intent in pack["intents"]),
-        "",
-        f"{counting(len(pack['files']), 'file', 'files')}: {', '.join(sorted(pack['files']))}",
-    ]
-    return "".join(f"{line}\n" for line in lines)
+def _summary(pack: Told) -> str:
+    head = {
+        "hash": pack["hash"],
+        "classification": pack["classification"],
+        "knowledge base": pack["knowledge_base"] or "none",
+        "override": "\n".join(_override(each) for each in pack["overrides"]),
+    }
+    intents = table([_intent_row(intent) for intent in pack["intents"]], terminal_columns())
+    counted = counting(len(pack["files"]), "file:", "files:")
+    files = shown_facts({counted: ", ".join(sorted(pack["files"]))})
+    titled = table([[pack["ref"], pack["title"]]], terminal_columns())
+    return f"{titled}{shown_facts(head)}\n{intents}\n{files}"
 
 
 def _override(override: Told) -> str:
@@ -116,6 +111,6 @@ def _override(override: Told) -> str:
     return f"{override['key']} {harmless(value)}{'' if override['enabled'] else ' (switched off)'}"
 
 
-def _intent_line(intent: Told) -> str:
+def _intent_row(intent: Told) -> list[str]:
     form = ", with a form" if intent["has_form"] else ""
-    return f"{intent['code']}  {' '.join(intent['name'].split())}  ({' > '.join(intent['states'])}{form})"
+    return [intent["code"], intent["name"], f"({' > '.join(intent['states'])}{form})"]

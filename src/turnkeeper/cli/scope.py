@@ -7,42 +7,35 @@ from typing import Any
 from urllib.parse import urlencode
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.say import complain, harmless, put_out
-from turnkeeper.cli.talk import HttpTalk
+from turnkeeper.cli.say import complain, put_out
+from turnkeeper.cli.showing import Listing, named, put_rows, show_list, show_one, shown_facts
+from turnkeeper.cli.talk import HttpTalk, Told
 
-_OWN = ("id", "name", "status", "role", "revision", "version", "has_code", "chat_model", "project_id")
+_OWN = ("name", "status", "role", "revision", "version", "has_code", "chat_model", "project_id")
+_NONE = {
+    "tenants": "There are no tenants yet. Make one with: turnkeeper tenants create ID NAME",
+    "projects": "There are no projects yet. Make one with: turnkeeper projects create NAME",
+    "objectives": "There are no objectives yet. Make one with: turnkeeper objectives create PROJECT NAME",
+    "users": "Nobody has a role here yet. Give one with: turnkeeper users create ID ROLE",
+    "agents": "There are no agents. Serve one with: turnkeeper serve --agent MODULE:FUNCTION",
+    "models": "No profile is defined yet. Define one with: turnkeeper models put ID --file FILE",
+}
 
 
 class Unreadable(ValueError):
     """A file that should hold JSON does not."""
 
 
-def list_of(kind: str, url: str | None, token: str | None, **sought: str | None) -> int:
-    """One line each, all pages."""
-
-    def work(talk: HttpTalk) -> int:
-        cursor: str | None = None
-        while True:
-            query = urlencode({name: value for name, value in {**sought, "cursor": cursor}.items() if value})
-            page = talk.asked("GET", f"/{kind}?{query}" if query else f"/{kind}")
-            for item in page["items"]:
-                put_out(f"{_line(item)}\n")
-            cursor = page.get("next")
-            if cursor is None:
-                return 0
-
-    return with_server(url, token, work)
+def list_of(kind: str, *, as_json: bool, url: str | None, token: str | None, **sought: str | None) -> int:
+    listing = Listing(path=f"/{kind}", row=_row, query=sought, none=_NONE[kind])
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
-def show(kind: str, id: str, url: str | None, token: str | None, *, tenant: str | None = None) -> int:
-    """All of it, as JSON."""
+def show(kind: str, id: str, *, as_json: bool, url: str | None, token: str | None, tenant: str | None = None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        return talk.asked("GET", _of(kind, id, tenant))
 
-    def work(talk: HttpTalk) -> int:
-        found = talk.asked("GET", _of(kind, id, tenant))
-        put_out(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-        return 0
-
-    return with_server(url, token, work)
+    return show_one(read, _lines, as_json=as_json, url=url, token=token)
 
 
 def send(
@@ -67,7 +60,7 @@ def send(
         body |= read if under is None else {under: read}
 
     def work(talk: HttpTalk) -> int:
-        put_out(f"{_line(talk.asked(method, _of(kind, id, tenant), body))}\n")
+        put_rows([_row(talk.asked(method, _of(kind, id, tenant), body))], none="")
         return 0
 
     return with_server(url, token, work)
@@ -81,30 +74,37 @@ def remove(kind: str, id: str, url: str | None, token: str | None) -> int:
     return with_server(url, token, work)
 
 
-def show_scope(session_id: str, url: str | None, token: str | None) -> int:
+def show_scope(session_id: str, *, as_json: bool, url: str | None, token: str | None) -> int:
     """What a session inherited, from where, and what of it can be used."""
 
-    def work(talk: HttpTalk) -> int:
-        session = talk.asked("GET", f"/sessions/{session_id}")
-        put_out(f"context {session['context_sha256']}\n")
-        for link in session["context_chain"]:
-            put_out(f"  from {link['level']} {link['id']} at revision {link['revision']}\n")
-        given = session["provenance"]
-        put_out(f"policy {session['policy']} ({given.get('policy', 'default')})\n")
-        if session["model_profile"]:
-            put_out(f"model {session['model_profile']} ({given.get('model_profile', 'default')})\n")
-        for name, most in session["limits"].items():
-            put_out(f"limit {name} {most:g} ({given.get(f'limits.{name}', 'default')})\n")
-        for mount in session["mounts"]:
-            put_out(f"{mount['kind']} {mount['id']} ({mount['source']}): {mount['state']}\n")
-        return 0
+    def read(talk: HttpTalk) -> Told:
+        session = talk.asked("GET", named("sessions", session_id))
+        return {name: session[name] for name in _INHERITED}
 
-    return with_server(url, token, work)
+    return show_one(read, _scope_lines, as_json=as_json, url=url, token=token)
+
+
+_INHERITED = ("context_sha256", "context_chain", "provenance", "policy", "model_profile", "limits", "mounts")
+
+
+def _scope_lines(session: Told) -> str:
+    given = session["provenance"]
+    lines = [f"context {session['context_sha256']}"]
+    lines += [
+        f"  from {each['level']} {each['id']} at revision {each['revision']}" for each in session["context_chain"]
+    ]
+    lines.append(f"policy {session['policy']} ({given.get('policy', 'default')})")
+    if session["model_profile"]:
+        lines.append(f"model {session['model_profile']} ({given.get('model_profile', 'default')})")
+    for name, most in session["limits"].items():
+        lines.append(f"limit {name} {most:g} ({given.get(f'limits.{name}', 'default')})")
+    lines += [f"{each['kind']} {each['id']} ({each['source']}): {each['state']}" for each in session["mounts"]]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def rebase(session_id: str, url: str | None, token: str | None) -> int:
     def work(talk: HttpTalk) -> int:
-        session = talk.asked("POST", f"/sessions/{session_id}/rebase")
+        session = talk.asked("POST", named("sessions", session_id, "rebase"))
         put_out(f"context {session['context_sha256']}\n")
         return 0
 
@@ -112,14 +112,36 @@ def rebase(session_id: str, url: str | None, token: str | None) -> int:
 
 
 def _of(kind: str, id: str | None, tenant: str | None) -> str:
-    place = f"/{kind}" if id is None else f"/{kind}/{id}"
+    place = f"/{kind}" if id is None else named(kind, id)
     return place if tenant is None else f"{place}?{urlencode({'tenant': tenant})}"
 
 
-def _line(item: Mapping[str, Any]) -> str:
-    first = item["id"]
-    rest = [f"{name} {item[name]}" for name in _OWN[1:] if item.get(name) not in (None, "")]
-    return harmless("  ".join([first, *(" ".join(str(each).split()) for each in rest)]))
+def _row(item: Mapping[str, Any]) -> list[str]:
+    return [item["id"], *(_fact(name, item.get(name)) for name in _OWN)]
+
+
+def _fact(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return name.replace("_", " ") if value else ""
+    return "" if value in (None, "") else f"{name} {value}"
+
+
+def _lines(item: Told) -> str:
+    return shown_facts({name.replace("_", " "): _value(value) for name, value in item.items()})
+
+
+def _value(value: Any) -> str:
+    """What was not said is left out; a structure is JSON, as a file for `--terms` would have it."""
+    if value in (None, "", [], {}):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        said = {name: each for name, each in value.items() if each not in (None, [], {})}
+        return json.dumps(said, indent=2, ensure_ascii=False) if said else ""
+    if isinstance(value, list):
+        return "\n".join(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in value)
+    return str(value)
 
 
 def _read(file: Path) -> dict[str, Any]:

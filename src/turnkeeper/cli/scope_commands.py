@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
+from turnkeeper.cli.flags import ArchiveFile, AsJson, Server, Sure, Token
 
 tenants = App(name="tenants", help="Make tenants, and say what their sessions inherit. For operators.")
 projects = App(name="projects", help="Make projects, and say what their sessions inherit.")
@@ -32,20 +32,70 @@ Role = Literal["owner", "admin", "member", "viewer", "agent"]
 OfTenant = Annotated[str | None, Parameter(name="--tenant", help="Whose users; for an operator.", show_default=False)]
 
 
-@tenants.command(name="list")
-def list_tenants(*, url: Server = None, token: Token = None) -> int:
-    """List them, one a line."""
-    from turnkeeper.cli.scope import list_of
+def _can_be_listed(group: App, kind: str) -> None:
+    def list_them(*, json: AsJson = False, url: Server = None, token: Token = None) -> int:
+        """List them, one a line."""
+        from turnkeeper.cli.scope import list_of
 
-    return list_of("tenants", url, token)
+        return list_of(kind, as_json=json, url=url, token=token)
+
+    group.command(list_them, name="list")
 
 
-@tenants.command(name="show")
-def show_tenant(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Show all that one says, as JSON."""
-    from turnkeeper.cli.scope import show
+def _can_be_shown(group: App, kind: str) -> None:
+    def show(id: Id, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
+        """Show all that one says."""
+        from turnkeeper.cli.scope import show
 
-    return show("tenants", id, url, token)
+        return show(kind, id, as_json=json, url=url, token=token)
+
+    group.command(show, name="show")
+
+
+def _can_be_changed(group: App, kind: str) -> None:
+    def change(
+        id: Id,
+        /,
+        *,
+        name: NewName = None,
+        status: Status = None,
+        terms: Terms = None,
+        url: Server = None,
+        token: Token = None,
+    ) -> int:
+        """Say something else from now on; what is left out stays as it is."""
+        from turnkeeper.cli.scope import send
+
+        return send("PATCH", kind, id, {"name": name, "status": status}, terms, url, token)
+
+    group.command(change, name="change")
+
+
+def _can_be_put(group: App, kind: str) -> None:
+    def put(id: Id, /, *, file: Definition, url: Server = None, token: Token = None) -> int:
+        """Define one, in place of what was said of it before."""
+        from turnkeeper.cli.scope import send
+
+        return send("PUT", kind, id, {}, file, url, token, under=None)
+
+    def remove(id: Id, /, *, url: Server = None, token: Token = None) -> int:
+        """Forget what was said of one."""
+        from turnkeeper.cli.scope import remove
+
+        return remove(kind, id, url, token)
+
+    group.command(put, name="put")
+    group.command(remove, name="remove")
+
+
+for group, kind in ((tenants, "tenants"), (projects, "projects"), (agents, "agents"), (models, "models")):
+    _can_be_listed(group, kind)
+for group, kind in ((tenants, "tenants"), (projects, "projects"), (objectives, "objectives")):
+    _can_be_shown(group, kind)
+    _can_be_changed(group, kind)
+for group, kind in ((agents, "agents"), (models, "models")):
+    _can_be_shown(group, kind)
+    _can_be_put(group, kind)
 
 
 @tenants.command(name="create")
@@ -64,39 +114,6 @@ def create_tenant(
     return send("POST", "tenants", None, {"id": id, "name": name}, terms, url, token)
 
 
-@tenants.command(name="change")
-def change_tenant(
-    id: Id,
-    /,
-    *,
-    name: NewName = None,
-    status: Status = None,
-    terms: Terms = None,
-    url: Server = None,
-    token: Token = None,
-) -> int:
-    """Say something else from now on; what is left out stays as it is."""
-    from turnkeeper.cli.scope import send
-
-    return send("PATCH", "tenants", id, {"name": name, "status": status}, terms, url, token)
-
-
-@projects.command(name="list")
-def list_projects(*, url: Server = None, token: Token = None) -> int:
-    """List them, one a line."""
-    from turnkeeper.cli.scope import list_of
-
-    return list_of("projects", url, token)
-
-
-@projects.command(name="show")
-def show_project(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Show all that one says, as JSON."""
-    from turnkeeper.cli.scope import show
-
-    return show("projects", id, url, token)
-
-
 @projects.command(name="create")
 def create_project(
     name: Name,
@@ -113,42 +130,18 @@ def create_project(
     return send("POST", "projects", None, {"id": id, "name": name}, terms, url, token)
 
 
-@projects.command(name="change")
-def change_project(
-    id: Id,
-    /,
-    *,
-    name: NewName = None,
-    status: Status = None,
-    terms: Terms = None,
-    url: Server = None,
-    token: Token = None,
-) -> int:
-    """Say something else from now on; what is left out stays as it is."""
-    from turnkeeper.cli.scope import send
-
-    return send("PATCH", "projects", id, {"name": name, "status": status}, terms, url, token)
-
-
 @objectives.command(name="list")
 def list_objectives(
     *,
     project: Annotated[str | None, Parameter(name="--project", help="Of this project.", show_default=False)] = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List them, one a line."""
     from turnkeeper.cli.scope import list_of
 
-    return list_of("objectives", url, token, project_id=project)
-
-
-@objectives.command(name="show")
-def show_objective(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Show all that one says, as JSON."""
-    from turnkeeper.cli.scope import show
-
-    return show("objectives", id, url, token)
+    return list_of("objectives", as_json=json, url=url, token=token, project_id=project)
 
 
 @objectives.command(name="create")
@@ -168,37 +161,22 @@ def create_objective(
     return send("POST", "objectives", None, {"id": id, "name": name, "project_id": project}, terms, url, token)
 
 
-@objectives.command(name="change")
-def change_objective(
-    id: Id,
-    /,
-    *,
-    name: NewName = None,
-    status: Status = None,
-    terms: Terms = None,
-    url: Server = None,
-    token: Token = None,
-) -> int:
-    """Say something else from now on; what is left out stays as it is."""
-    from turnkeeper.cli.scope import send
-
-    return send("PATCH", "objectives", id, {"name": name, "status": status}, terms, url, token)
-
-
 @users.command(name="list")
-def list_users(*, tenant: OfTenant = None, url: Server = None, token: Token = None) -> int:
+def list_users(*, tenant: OfTenant = None, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """List them, one a line."""
     from turnkeeper.cli.scope import list_of
 
-    return list_of("users", url, token, tenant=tenant)
+    return list_of("users", as_json=json, url=url, token=token, tenant=tenant)
 
 
 @users.command(name="show")
-def show_user(id: Id, /, *, tenant: OfTenant = None, url: Server = None, token: Token = None) -> int:
-    """Show one, as JSON."""
+def show_user(
+    id: Id, /, *, tenant: OfTenant = None, json: AsJson = False, url: Server = None, token: Token = None
+) -> int:
+    """Show one."""
     from turnkeeper.cli.scope import show
 
-    return show("users", id, url, token, tenant=tenant)
+    return show("users", id, as_json=json, url=url, token=token, tenant=tenant)
 
 
 @users.command(name="create")
@@ -257,82 +235,19 @@ def erase_user(id: Id, /, *, yes: Sure = False, url: Server = None, token: Token
     return erase("users", id, yes, url, token)
 
 
-@agents.command(name="list")
-def list_agents(*, url: Server = None, token: Token = None) -> int:
-    """List them, one a line."""
-    from turnkeeper.cli.scope import list_of
-
-    return list_of("agents", url, token)
-
-
-@agents.command(name="show")
-def show_agent(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Show one, as JSON."""
-    from turnkeeper.cli.scope import show
-
-    return show("agents", id, url, token)
-
-
-@agents.command(name="put")
-def put_agent(id: Id, /, *, file: Definition, url: Server = None, token: Token = None) -> int:
-    """Define one, in place of what was said of it before."""
-    from turnkeeper.cli.scope import send
-
-    return send("PUT", "agents", id, {}, file, url, token, under=None)
-
-
-@agents.command(name="remove")
-def remove_agent(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Forget what was said of one."""
-    from turnkeeper.cli.scope import remove
-
-    return remove("agents", id, url, token)
-
-
-@models.command(name="list")
-def list_models(*, url: Server = None, token: Token = None) -> int:
-    """List them, one a line."""
-    from turnkeeper.cli.scope import list_of
-
-    return list_of("models", url, token)
-
-
-@models.command(name="show")
-def show_model(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Show one, as JSON."""
-    from turnkeeper.cli.scope import show
-
-    return show("models", id, url, token)
-
-
-@models.command(name="put")
-def put_model(id: Id, /, *, file: Definition, url: Server = None, token: Token = None) -> int:
-    """Define one, in place of what was said of it before."""
-    from turnkeeper.cli.scope import send
-
-    return send("PUT", "models", id, {}, file, url, token, under=None)
-
-
-@models.command(name="remove")
-def remove_model(id: Id, /, *, url: Server = None, token: Token = None) -> int:
-    """Forget what was said of one."""
-    from turnkeeper.cli.scope import remove
-
-    return remove("models", id, url, token)
-
-
 @scope.command(name="show")
 def show_scope(
     session: Annotated[str, Parameter(help="The id of the session.")],
     /,
     *,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """Show what a session inherited, who gave each value, and which mounts it can use."""
     from turnkeeper.cli.scope import show_scope
 
-    return show_scope(session, url, token)
+    return show_scope(session, as_json=json, url=url, token=token)
 
 
 @scope.command(name="rebase")

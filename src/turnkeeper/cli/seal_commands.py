@@ -4,17 +4,17 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Sure, Token
+from turnkeeper.cli.flags import AsJson, Server, Sure, Token
 
 seals = App(name="seals", help="Look at the keys under which clients carry their state, rotate and retire them.")
 
 
 @seals.command(name="list")
-def list_seals(*, url: Server = None, token: Token = None) -> int:
+def list_seals(*, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """List the keys, oldest first; the newest that is not retired seals."""
     from turnkeeper.cli.seals import list_seals
 
-    return list_seals(url, token)
+    return list_seals(as_json=json, url=url, token=token)
 
 
 @seals.command

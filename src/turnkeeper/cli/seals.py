@@ -10,21 +10,28 @@ from urllib.parse import quote
 
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.say import complain, put_out
-from turnkeeper.cli.talk import HttpTalk
+from turnkeeper.cli.showing import put_json, put_rows
+from turnkeeper.cli.tables import moment
+from turnkeeper.cli.talk import HttpTalk, Told
 
 
-def list_seals(url: str | None, token: str | None) -> int:
+def list_seals(*, as_json: bool, url: str | None, token: str | None) -> int:
     def show(talk: HttpTalk) -> int:
         keys = talk.asked("GET", "/seals")["items"]
+        if as_json:
+            put_json(keys)
+            return 0
         usable = [key["id"] for key in keys if not key["retired_at"]]
-        for key in keys:
-            what = f"retired {key['retired_at']}" if key["retired_at"] else "opens"
-            put_out(f"{key['id']}  {key['created_at']}  {'seals' if usable[-1:] == [key['id']] else what}\n")
-        if not keys:
-            put_out("There are no keys yet; the first state that a client is given makes one.\n")
+        none = "There are no keys yet; the first state that a client is given makes one."
+        put_rows([_row(key, seals=usable[-1:] == [key["id"]]) for key in keys], none=none)
         return 0
 
     return with_server(url, token, show)
+
+
+def _row(key: Told, *, seals: bool) -> list[str]:
+    opens = f"retired {moment(key['retired_at'])}" if key["retired_at"] else "opens"
+    return [key["id"], moment(key["created_at"]), "seals" if seals else opens]
 
 
 def rotate(url: str | None, token: str | None) -> int:

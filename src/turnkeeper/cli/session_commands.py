@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import ArchiveFile, Server, Sure, Token
+from turnkeeper.cli.flags import ArchiveFile, AsJson, Limit, Server, Sure, Token
 
-sessions = App(name="sessions", help="Begin, look at, change, fork, adopt, release, export and erase sessions.")
+sessions = App(name="sessions", help="Begin, look at, follow, change, fork, adopt, release, export and erase sessions.")
 
 SessionRef = Annotated[str, Parameter(help="The id of the session.")]
 Module = Annotated[
@@ -20,6 +20,10 @@ Project = Annotated[
 Mounts = Annotated[list[str], Parameter(help="KIND:ID, with pointer, knowledge_base or artifact as the kind.")]
 
 
+def _only(name: str, which: str) -> Parameter:
+    return Parameter(name=name, help=f"Only those {which}.", show_default=False)
+
+
 @sessions.command(name="list")
 def list_sessions(
     *,
@@ -27,15 +31,36 @@ def list_sessions(
         Literal["active", "paused", "closed", "expired"] | None,
         Parameter(name="--status", help="Only those in this status.", show_default=False),
     ] = None,
+    agent: Annotated[str | None, _only("--agent", "that this agent answers in")] = None,
+    owner: Annotated[str | None, _only("--owner", "of this user; for owner and admins")] = None,
+    title: Annotated[str | None, _only("--title", "with this in their title")] = None,
     module: Module = None,
     project: Project = None,
+    created_from: Annotated[str | None, _only("--created-from", "that began then or later")] = None,
+    created_until: Annotated[str | None, _only("--created-until", "that began before")] = None,
+    active_from: Annotated[str | None, _only("--active-from", "last active then or later")] = None,
+    active_until: Annotated[str | None, _only("--active-until", "last active before")] = None,
+    limit: Limit = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List sessions, newest first: one's own, or all of the tenant for its owner and admins."""
-    from turnkeeper.cli.sessions import list_sessions
+    from turnkeeper.cli.sessions import list_sessions, moment_in_utc
 
-    return list_sessions(status, module, project, url, token)
+    sought = {
+        "status": status,
+        "agent": agent,
+        "owner": owner,
+        "title": title,
+        "module": module,
+        "project_id": project,
+        "created_from": moment_in_utc(created_from),
+        "created_until": moment_in_utc(created_until),
+        "active_from": moment_in_utc(active_from),
+        "active_until": moment_in_utc(active_until),
+    }
+    return list_sessions(sought, limit, as_json=json, url=url, token=token)
 
 
 @sessions.command
@@ -94,6 +119,35 @@ def close(session: SessionRef, /, *, url: Server = None, token: Token = None) ->
 
 
 @sessions.command
+def reset(session: SessionRef, /, *, url: Server = None, token: Token = None) -> int:
+    """Let a session begin afresh: nothing said before is in reach of any later turn."""
+    from turnkeeper.cli.sessions import reset_session
+
+    return reset_session(session, url, token)
+
+
+@sessions.command
+def tail(
+    session: SessionRef,
+    /,
+    *,
+    begin: Annotated[
+        str | None,
+        Parameter(
+            name="--from", help="start, or the number of an event to go on behind; now if left out.", show_default=False
+        ),
+    ] = None,
+    json: Annotated[bool, Parameter(name="--json", help="One line of JSON for each event.", negative=())] = False,
+    url: Server = None,
+    token: Token = None,
+) -> int:
+    """Follow what happens in a session, who says what, until Ctrl-C."""
+    from turnkeeper.cli.following import tail
+
+    return tail(session, begin, as_json=json, url=url, token=token)
+
+
+@sessions.command
 def pin(session: SessionRef, mounts: Mounts, /, *, url: Server = None, token: Token = None) -> int:
     """Mount something for this session."""
     from turnkeeper.cli.sessions import change_mounts
@@ -117,13 +171,14 @@ def show(
     turn: Annotated[
         int | None, Parameter(name="--turn", help="As it was after this turn, not as it is now.", show_default=False)
     ] = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """Show a session: its status, what it was forked from, and what was said last."""
     from turnkeeper.cli.sessions import show_session
 
-    return show_session(session, turn, url, token)
+    return show_session(session, turn, as_json=json, url=url, token=token)
 
 
 @sessions.command

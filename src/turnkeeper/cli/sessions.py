@@ -1,32 +1,30 @@
 """Sessions on a server: beginning, seeing, changing them, and going on from an earlier turn of one."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
+from datetime import UTC, datetime
 
 from turnkeeper.cli.asking import with_server
-from turnkeeper.cli.say import complain, counting, folded, put_out
+from turnkeeper.cli.say import complain, counting, put_out
+from turnkeeper.cli.showing import Listing, named, put_rows, show_list, show_one, shown_facts
+from turnkeeper.cli.tables import moment
 from turnkeeper.cli.talk import HttpTalk, Told
 
 
 def list_sessions(
-    status: str | None, module: str | None, project: str | None, url: str | None, token: str | None
+    sought: Mapping[str, str | None], limit: int | None, *, as_json: bool, url: str | None, token: str | None
 ) -> int:
-    def show(talk: HttpTalk) -> int:
-        asked = {"status": status, "module": module, "project_id": project}
-        query = "".join(f"&{name}={quote(value, safe='')}" for name, value in asked.items() if value is not None)
-        cursor, found = "", False
-        while True:
-            page = talk.asked("GET", f"/sessions?limit=100{query}{cursor}")
-            put_out("".join(f"{folded(_line(each))}\n" for each in page["items"]))
-            found = found or bool(page["items"])
-            if "next" not in page:
-                break
-            cursor = f"&cursor={quote(page['next'], safe='')}"
-        if not found:
-            put_out("Nothing fits.\n" if query else "There are no sessions yet.\n")
-        return 0
+    none = "There are no sessions yet. Begin one with: turnkeeper chat"
+    listing = Listing(path="/sessions", row=_row, query=sought, none=none, limit=limit)
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
-    return with_server(url, token, show)
+
+def moment_in_utc(text: str | None) -> str | None:
+    """A moment as a server reads it; one without a zone, or a day, is meant in UTC. What is none is sent as it is."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return text
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
 
 
 def create_session(wanted: Mapping[str, str | None], url: str | None, token: str | None) -> int:
@@ -40,70 +38,83 @@ def create_session(wanted: Mapping[str, str | None], url: str | None, token: str
 
 def change_status(session_id: str, verb: str, url: str | None, token: str | None) -> int:
     def change(talk: HttpTalk) -> int:
-        changed = talk.asked("POST", f"/sessions/{quote(session_id, safe='')}/{verb}")
+        changed = talk.asked("POST", named("sessions", session_id, verb))
         put_out(f"{changed['id']} is {changed['status']}.\n")
         return 0
 
     return with_server(url, token, change)
 
 
+def reset_session(session_id: str, url: str | None, token: str | None) -> int:
+    def reset(talk: HttpTalk) -> int:
+        put_out(f"{talk.reset(session_id)}\n")
+        return 0
+
+    return with_server(url, token, reset)
+
+
 def change_mounts(session_id: str, verb: str, mounts: Sequence[str], url: str | None, token: str | None) -> int:
-    named = [dict(zip(("kind", "id"), mount.split(":", 1), strict=False)) for mount in mounts]
-    if any(len(each) < 2 for each in named):
+    wanted = [dict(zip(("kind", "id"), mount.split(":", 1), strict=False)) for mount in mounts]
+    if any(len(each) < 2 for each in wanted):
         return complain("Name each as KIND:ID, such as pointer:ptr_01K...")
 
     def change(talk: HttpTalk) -> int:
-        changed = talk.asked("PATCH", f"/sessions/{quote(session_id, safe='')}", {"mounts": {verb: named}})
-        lines = [
-            f"{each['state']:<10} {each['kind']} {each['id']}  from {each['source']}" for each in changed["mounts"]
-        ]
-        put_out("".join(f"{folded(line)}\n" for line in lines) or "Nothing is mounted.\n")
+        changed = talk.asked("PATCH", named("sessions", session_id), {"mounts": {verb: wanted}})
+        put_rows([_mount_row(mount) for mount in changed["mounts"]], none="Nothing is mounted.")
         return 0
 
     return with_server(url, token, change)
 
 
-def _mount_line(mount: Told) -> str:
-    return f"{mount['state']:<10} {mount['kind']} {mount['id']}  from {mount['source']}"
+def _mount_row(mount: Told) -> list[str]:
+    return [mount["state"], mount["kind"], mount["id"], f"from {mount['source']}"]
 
 
-def _line(session: Told) -> str:
+def _row(session: Told) -> list[str]:
     turns = counting(session["turns"], "turn", "turns")
-    about = [session["status"], turns, session["module"] or "", session["title"] or ""]
-    return f"{session['id']}  " + "  ".join(part for part in about if part)
+    active, title = moment(session["last_active_at"]), session["title"] or ""
+    return [session["id"], session["status"], turns, session["agent"], active, session["module"] or "", title]
 
 
-def show_session(session_id: str, turn: int | None, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        place = f"/sessions/{quote(session_id, safe='')}"
-        session = talk.asked("GET", place)
-        then = talk.asked("GET", f"{place}/turns/{session['turns'] if turn is None else turn}")
-        put_out(_lines(session, then))
-        return 0
+def show_session(session_id: str, turn: int | None, *, as_json: bool, url: str | None, token: str | None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        session = talk.asked("GET", named("sessions", session_id))
+        then = session["turns"] if turn is None else turn
+        return {**session, "state": talk.asked("GET", named("sessions", session_id, "turns", str(then)))}
 
-    return with_server(url, token, show)
+    return show_one(read, _lines, as_json=as_json, url=url, token=token)
 
 
 def fork_session(session_id: str, at_turn: int | None, title: str | None, url: str | None, token: str | None) -> int:
     def fork(talk: HttpTalk) -> int:
         wanted = {"at_turn": at_turn, "title": title}
         body = {name: value for name, value in wanted.items() if value is not None}
-        made = talk.asked("POST", f"/sessions/{quote(session_id, safe='')}/fork", body)
+        made = talk.asked("POST", named("sessions", session_id, "fork"), body)
         put_out(f"{made['id']}\n")
         return 0
 
     return with_server(url, token, fork)
 
 
-def _lines(session: Told, then: Told) -> str:
-    rows = {
-        "session": session["id"],
-        "title": session["title"] or "",
-        "status": session["status"],
-        "agent": session["agent"],
-        "turn": f"{then['turn']} of {session['turns']}, epoch {then['epoch']}",
-        "forked from": session["fork_of"] or "",
-        "knows": counting(len(then["units"]), "unit", "units"),
-    }
-    told = "".join(f"{name:<11} {folded(str(value))}\n" for name, value in rows.items() if value)
-    return told + "".join(folded(f"{each['role']}: {each['content']}") + "\n" for each in then["messages"])
+def _lines(session: Told) -> str:
+    then, intent = session["state"], session["intent"]
+    head = shown_facts(
+        {
+            "session": session["id"],
+            "title": session["title"],
+            "status": session["status"],
+            "agent": session["agent"],
+            "owner": session["owner"],
+            "turn": f"{then['turn']} of {session['turns']}, epoch {then['epoch']}",
+            "began": moment(session["created_at"]),
+            "last active": moment(session["last_active_at"]),
+            "expires": moment(session["expires_at"]),
+            "packs": ", ".join(session["packs"]),
+            "intent": f"{intent['code']}, {intent['state']}" if intent else "",
+            "missing": ", ".join(intent["missing"]) if intent else "",
+            "forked from": session["fork_of"],
+            "knows": counting(len(then["units"]), "unit", "units"),
+        }
+    )
+    said = shown_facts([(f"{each['role']}:", each["content"]) for each in then["messages"]])
+    return f"{head}\n{said}" if said else head

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.local import local_file_of
-from turnkeeper.cli.say import complain, counting, folded, put_out
+from turnkeeper.cli.say import complain, counting, put_out
 from turnkeeper.cli.settled import own_settings
-from turnkeeper.cli.talk import HttpTalk
+from turnkeeper.cli.showing import Listing, named, put_rows, show_list, show_one
+from turnkeeper.cli.tables import moment, table, terminal_columns
+from turnkeeper.cli.talk import HttpTalk, Told
 from turnkeeper.errors import TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.settings import Settings
@@ -72,58 +75,39 @@ def make_manifest(
     return _reading(lambda: with_server(url, token, make))
 
 
-def show_manifest(sha256: str, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        manifest = talk.asked("GET", f"/manifests/{sha256}")
-        counted = counting(manifest["entry_count"], "entry", "entries")
-        put_out(f"{manifest['sha256']}  {counted}, {manifest['total_size']} bytes, by {manifest['created_by']}\n")
-        for entry in _pages(talk, f"/manifests/{sha256}/entries?limit=200"):
-            put_out(folded(f"{entry['sha256']}  {entry['path']}") + "\n")
-        return 0
+def show_manifest(sha256: str, *, as_json: bool, url: str | None, token: str | None) -> int:
+    def read(talk: HttpTalk) -> Told:
+        manifest = talk.asked("GET", named("manifests", sha256))
+        entries = Listing(path=named("manifests", sha256, "entries"), row=_entry_row, none="")
+        return {**manifest, "entries": list(entries.items(talk))}
 
-    return with_server(url, token, show)
+    return show_one(read, _manifest_lines, as_json=as_json, url=url, token=token)
 
 
-def diff_manifests(old: str, new: str, url: str | None, token: str | None) -> int:
+def diff_manifests(old: str, new: str, *, as_json: bool, url: str | None, token: str | None) -> int:
     """One line a path: + added, - removed, ~ modified."""
 
-    def diff(talk: HttpTalk) -> int:
-        found = talk.asked("GET", f"/manifests/{new}/diff?against={old}")
-        lines = [
-            *(("+", each["path"]) for each in found["added"]),
-            *(("-", each["path"]) for each in found["removed"]),
-            *(("~", each["path"]) for each in found["modified"]),
-        ]
-        for sign, path in sorted(lines, key=lambda line: line[1]):
-            put_out(folded(f"{sign} {path}") + "\n")
-        return 0
+    def read(talk: HttpTalk) -> Told:
+        return talk.asked("GET", f"{named('manifests', new, 'diff')}?{urlencode({'against': old})}")
 
-    return with_server(url, token, diff)
+    return show_one(read, _diff_lines, as_json=as_json, url=url, token=token)
 
 
-def list_pointers(namespace: str | None, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        within = "" if namespace is None else f"&namespace={namespace}"
-        for pointer in _pages(talk, f"/pointers?limit=200{within}"):
-            put_out(_line(pointer))
-        return 0
-
-    return with_server(url, token, show)
+def list_pointers(namespace: str | None, *, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "There are no pointers yet. Make one with: turnkeeper pointers create NAME"
+    listing = Listing(path="/pointers", row=_row, query={"namespace": namespace}, none=none)
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
-def show_pointer(pointer: str, url: str | None, token: str | None) -> int:
+def show_pointer(pointer: str, *, as_json: bool, url: str | None, token: str | None) -> int:
     """Where it stands and everywhere it has been, newest first."""
 
-    def show(talk: HttpTalk) -> int:
+    def read(talk: HttpTalk) -> Told:
         found = _pointer(talk, pointer)
-        put_out(_line(found))
-        for move in _pages(talk, f"/pointers/{found['id']}/history?limit=200"):
-            where = f"{move['old'] or 'nothing'} -> {move['new'] or 'nothing'}"
-            reason = f"  {move['reason']}" if move["reason"] else ""
-            put_out(folded(f"{move['no']}  {move['moved_at']}  {move['operation']}  {where}{reason}") + "\n")
-        return 0
+        moves = Listing(path=named("pointers", found["id"], "history"), row=_move_row, none="")
+        return {**found, "history": list(moves.items(talk))}
 
-    return with_server(url, token, show)
+    return show_one(read, _pointer_lines, as_json=as_json, url=url, token=token)
 
 
 def create_pointer(name: str, kind: str, manifest: str | None, url: str | None, token: str | None) -> int:
@@ -149,7 +133,7 @@ def move_pointer(
         body: dict[str, Any] = {"manifest": manifest, **({"reason": reason} if reason else {})}
         if expected is not None:
             body["expected"] = None if expected == "empty" else expected
-        put_out(_line(talk.asked("POST", f"/pointers/{found['id']}/advance", body)))
+        put_rows([_row(talk.asked("POST", f"/pointers/{found['id']}/advance", body))], none="")
         return 0
 
     return with_server(url, token, move)
@@ -165,15 +149,10 @@ def delete_pointer(pointer: str, url: str | None, token: str | None) -> int:
     return with_server(url, token, delete)
 
 
-def list_outputs(session: str, run: str | None, url: str | None, token: str | None) -> int:
-    def show(talk: HttpTalk) -> int:
-        of_run = "" if run is None else f"&run_id={run}"
-        for output in _pages(talk, f"/sessions/{session}/outputs?limit=200{of_run}"):
-            about = output["data"].get("path") or output["data"].get("name") or ""
-            put_out(folded(f"{output['no']}  {output['kind']}  {output['ref']}  {about}".rstrip()) + "\n")
-        return 0
-
-    return with_server(url, token, show)
+def list_outputs(session: str, run: str | None, *, as_json: bool, url: str | None, token: str | None) -> int:
+    none = "Nothing came out of this session yet."
+    listing = Listing(path=named("sessions", session, "outputs"), row=_output_row, query={"run_id": run}, none=none)
+    return show_list(listing, as_json=as_json, url=url, token=token)
 
 
 def collect(database: str | None, tenant: str | None, grace_seconds: float | None) -> int:
@@ -221,19 +200,42 @@ def _pointer(talk: HttpTalk, named: str) -> Mapping[str, Any]:
     return talk.asked("GET", f"/pointers/by-name/{named}" if "/" in named else f"/pointers/{named}")
 
 
-def _line(pointer: Mapping[str, Any]) -> str:
-    stands = pointer["manifest"] or "nothing"
-    return f"{pointer['id']}  {pointer['namespace']}/{pointer['name']}  {pointer['kind']}  {stands}\n"
+def _row(pointer: Told) -> list[str]:
+    place = f"{pointer['namespace']}/{pointer['name']}"
+    return [pointer["id"], place, pointer["kind"], pointer["manifest"] or "nothing"]
 
 
-def _pages(talk: HttpTalk, path: str) -> Iterator[Mapping[str, Any]]:
-    cursor: str | None = None
-    while True:
-        page = talk.asked("GET", path if cursor is None else f"{path}&cursor={cursor}")
-        yield from page["items"]
-        cursor = page.get("next")
-        if cursor is None:
-            return
+def _move_row(move: Told) -> list[str]:
+    where = f"{move['old'] or 'nothing'} -> {move['new'] or 'nothing'}"
+    return [str(move["no"]), moment(move["moved_at"]), move["operation"], where, move["reason"] or ""]
+
+
+def _pointer_lines(pointer: Told) -> str:
+    columns = terminal_columns()
+    return table([_row(pointer)], columns) + table([_move_row(move) for move in pointer["history"]], columns)
+
+
+def _entry_row(entry: Told) -> list[str]:
+    return [entry["sha256"], entry["path"]]
+
+
+def _manifest_lines(manifest: Told) -> str:
+    counted = counting(manifest["entry_count"], "entry", "entries")
+    about = f"{counted}, {manifest['total_size']} bytes, by {manifest['created_by']}"
+    columns = terminal_columns()
+    head = table([[manifest["sha256"], about]], columns)
+    return head + table([_entry_row(entry) for entry in manifest["entries"]], columns)
+
+
+def _diff_lines(found: Told) -> str:
+    signs = {"added": "+", "removed": "-", "modified": "~"}
+    lines = [(each["path"], sign) for what, sign in signs.items() for each in found[what]]
+    return table([(sign, path) for path, sign in sorted(lines)], terminal_columns()) or "Nothing is different.\n"
+
+
+def _output_row(output: Told) -> list[str]:
+    about = output["data"].get("path") or output["data"].get("name") or ""
+    return [str(output["no"]), output["kind"], output["ref"], about]
 
 
 def _reading(work: Any) -> int:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from turnkeeper.cli.flags import Server, Token, flag
+from turnkeeper.cli.flags import AsJson, Server, Token, flag
 
 artifacts = App(name="artifacts", help="Keep files by their hash, read them again, and clear away what nobody needs.")
 manifests = App(name="manifests", help="Make trees of artifacts, look at them and compare them.")
@@ -46,13 +46,14 @@ def list_outputs(
     /,
     *,
     run: Annotated[str | None, Parameter(name="--run", help="Only of this run.", show_default=False)] = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List what came out of a session: artifacts, manifests and moves of pointers."""
     from turnkeeper.cli.substrate import list_outputs
 
-    return list_outputs(session, run, url, token)
+    return list_outputs(session, run, as_json=json, url=url, token=token)
 
 
 @artifacts.command(name="collect")
@@ -91,19 +92,21 @@ def make_manifest(
 
 
 @manifests.command(name="show")
-def show_manifest(manifest: Manifest, /, *, url: Server = None, token: Token = None) -> int:
+def show_manifest(manifest: Manifest, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """Show a manifest and its entries."""
     from turnkeeper.cli.substrate import show_manifest
 
-    return show_manifest(manifest, url, token)
+    return show_manifest(manifest, as_json=json, url=url, token=token)
 
 
 @manifests.command(name="diff")
-def diff_manifests(old: Manifest, new: Manifest, /, *, url: Server = None, token: Token = None) -> int:
+def diff_manifests(
+    old: Manifest, new: Manifest, /, *, json: AsJson = False, url: Server = None, token: Token = None
+) -> int:
     """Tell which paths were added, removed and modified."""
     from turnkeeper.cli.substrate import diff_manifests
 
-    return diff_manifests(old, new, url, token)
+    return diff_manifests(old, new, as_json=json, url=url, token=token)
 
 
 @pointers.command(name="list")
@@ -112,21 +115,22 @@ def list_pointers(
     namespace: Annotated[
         str | None, Parameter(name="--namespace", help="Only of this one.", show_default=False)
     ] = None,
+    json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
     """List the pointers, newest first, and where they stand."""
     from turnkeeper.cli.substrate import list_pointers
 
-    return list_pointers(namespace, url, token)
+    return list_pointers(namespace, as_json=json, url=url, token=token)
 
 
 @pointers.command(name="show")
-def show_pointer(pointer: Pointer, /, *, url: Server = None, token: Token = None) -> int:
+def show_pointer(pointer: Pointer, /, *, json: AsJson = False, url: Server = None, token: Token = None) -> int:
     """Show where a pointer stands, and everywhere it has been."""
     from turnkeeper.cli.substrate import show_pointer
 
-    return show_pointer(pointer, url, token)
+    return show_pointer(pointer, as_json=json, url=url, token=token)
 
 
 @pointers.command(name="create")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turnkeeper.ledger.feed import Frame
 
 Told = Mapping[str, Any]
-"""What travels, as it is: a document, or of a frame its type, run_id, session_id and data."""
+"""What travels, as it is: a document, or of a frame its type, run_id, session_id, data and so on."""
 
 
 _NOBODY = "No server answers at {where}. Start one with: turnkeeper serve"
@@ -53,6 +53,12 @@ class Talk(Protocol):
     def explanation(self, run_id: str) -> Told:
         """Why a run came out as it did, in full, as it travels."""
 
+    def intent(self, session_id: str) -> Told:
+        """What a session holds about its intent, as it travels."""
+
+    def units(self, session_id: str) -> list[Told]:
+        """What a session knows, as it travels: superseded and forgotten units too."""
+
     def __enter__(self) -> "Talk": ...
 
     def __exit__(
@@ -83,9 +89,27 @@ class HttpTalk:
     def say(self, message: str, **asked: Any) -> Iterator[Told]:
         """A connection that is lost on the way is taken up again."""
         sent = self._talking().sending(message, **asked)
-        try:
+        with self._hearing():
             for frame in sent.frames():
                 yield _told(frame, sent.session_id)
+
+    def follow_session(self, session_id: str, after: int | None) -> Iterator[Told]:
+        """What happens in a session, without an end: behind a number, or from now on. Raises TalkFailed."""
+        with self._hearing():
+            for frame in self._talking().follow_session(session_id, after=after):
+                yield _told(frame, session_id)
+
+    def follow_run(self, run_id: str) -> Iterator[Told]:
+        """What happens in a run, from its beginning to its end. Raises TalkFailed."""
+        with self._hearing():
+            run = self._talking().run(run_id)
+            for frame in self._talking().follow(run):
+                yield _told(frame, run.session_id)
+
+    @contextlib.contextmanager
+    def _hearing(self) -> Iterator[None]:
+        try:
+            yield
         except StreamLost:
             raise TalkFailed(_LOST.format(where=self.where)) from None
         except ServerUnreachable:
@@ -116,6 +140,14 @@ class HttpTalk:
 
     def explanation(self, run_id: str) -> Told:
         return self.asked("GET", f"/runs/{run_id}/explanation")
+
+    def intent(self, session_id: str) -> Told:
+        return self.asked("GET", f"/sessions/{session_id}/intent")
+
+    def units(self, session_id: str) -> list[Told]:
+        from turnkeeper.cli.units_known import known_units
+
+        return list(known_units(session_id).items(self))
 
     def asked(self, method: str, path: str, body: Any = None) -> Told:
         """What the server answers. Raises TalkFailed for a refusal, in its words."""
@@ -156,7 +188,15 @@ class HttpTalk:
 
 
 def _told(frame: "Frame", session_id: str | None) -> Told:
-    return {"type": frame.type.value, "run_id": frame.run_id, "session_id": session_id, "data": frame.data}
+    return {
+        "seq": frame.no,
+        "type": frame.type.value,
+        "run_id": frame.run_id,
+        "session_id": session_id,
+        "ts": frame.at.isoformat(),
+        "truncated": frame.truncated,
+        "data": dict(frame.data),
+    }
 
 
 def _refusal(response: httpx2.Response) -> TalkFailed:
