@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cyclopts import App
+
 from turnkeeper import Turnkeeper, errors
+from turnkeeper.cli.commands import app
 from turnkeeper.server.app import create_app
 from turnkeeper.server.identities import StaticIdentities
 
 HERE = Path(__file__).parent
 OPERATIONS = HERE / "http-operations.md"
+COMMANDS = HERE / "cli-commands.md"
 HTTP = HERE / "http.md"
 PROBLEM = "application/problem+json"
 ERRORS = "| Code | Status | Retryable | Title |\n|---|---|---|---|\n"
@@ -114,8 +118,61 @@ def _error(code: str, status: int, retryable: bool, title: str) -> str:
     return f"| `{code}` | {status} | {'yes' if retryable else 'no'} | {title} |"
 
 
+def commands_page() -> str:
+    return "\n".join(_commands())
+
+
+def every_command(group: App = app, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:
+    """All that the command line can be asked to do, by its words."""
+    for name in group:
+        if not name.startswith("-"):
+            if group[name].default_command is not None:
+                yield (*path, name), group[name]
+            yield from every_command(group[name], (*path, name))
+
+
+def _commands() -> Iterator[str]:
+    yield "# Every command\n"
+    yield "Written from the code by `./dev docs`; what it all means is in [The command line](cli.md). A command that"
+    yield "*asks a server* takes `--url` (also `TURNKEEPER_URL`) and `--token` (also `TURNKEEPER_TOKEN`); a server on"
+    yield "`turnkeeper.db` of the current folder is found by itself. `--config FILE` goes with every command."
+    for path, command in every_command():
+        yield from _command(path, command)
+    yield ""
+
+
+def _command(path: tuple[str, ...], command: App) -> Iterator[str]:
+    known = list(command.assemble_argument_collection())
+    asks = {"--url", "--token"} <= {each.name for each in known} and path[0] != "bus"
+    told = [each for each in known if not (asks and each.name in ("--url", "--token"))]
+    words = [_usage(each) for each in told if not each.name.startswith("-")]
+    yield f"\n## turnkeeper {' '.join(path)}\n"
+    yield f"`{' '.join(['turnkeeper', *path, *words])}`: {' '.join(command.help.split())}" + (
+        " *Asks a server.*" if asks else ""
+    )
+    if told:
+        yield "\n| Argument | Meaning |\n|---|---|"
+    for each in told:
+        names = ", ".join(f"`{name}`" for name in each.names)
+        needed = " Needed." if each.required and each.name.startswith("-") else ""
+        also = f" Also `{each.parameter.env_var[0]}`." if each.parameter.env_var else ""
+        yield f"| {names} | {each.parameter.help or ''}{_choices(each)}{needed}{also} |"
+
+
+def _usage(argument: Any) -> str:
+    if argument.field_info.kind is argument.field_info.VAR_POSITIONAL:
+        return f"{argument.name.removesuffix('S')}..."
+    return str(argument.name) if argument.required else f"[{argument.name}]"
+
+
+def _choices(argument: Any) -> str:
+    choices = argument.get_choices() or ()
+    return f" One of {', '.join(f'`{choice}`' for choice in choices)}." if choices else ""
+
+
 def pages() -> dict[Path, str]:
     return {
+        COMMANDS: commands_page(),
         OPERATIONS: operations_page(asyncio.run(document())),
         HTTP: http_page(HTTP.read_text(encoding="utf-8")),
     }

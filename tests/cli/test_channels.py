@@ -40,16 +40,16 @@ def test_a_binding_is_made_shown_listed_and_removed(server: ServerProcess, tmp_p
     assert address == f"/api/v1/channels/webhook/{id}"
     assert shown == (
         f"{id}  webhook  Orders\n"
-        f"address     {address}\n"
-        "agent       the default one\n"
-        "pack        none\n"
-        "strangers   guest\n"
-        "grants      a:b\n"
-        "auth        signature\n"
-        "secrets     1\n"
-        "settings    none\n"
-        "reply       http://127.0.0.1:9/\n"
-        "enabled     yes\n"
+        f"address    {address}\n"
+        "agent      the default one\n"
+        "pack       none\n"
+        "strangers  guest\n"
+        "grants     a:b\n"
+        "auth       signature\n"
+        "secrets    1\n"
+        "settings   none\n"
+        "reply      http://127.0.0.1:9/\n"
+        "enabled    yes\n"
     )
     assert f"{id}  webhook  Orders  agent (default)  auth signature  reply http://127.0.0.1:9/\n" in listed
     assert removed == f"{id} is gone, with its contacts.\n"
@@ -71,9 +71,9 @@ def test_a_binding_is_changed_and_its_settings_are_shown(server: ServerProcess) 
     changed = told(server, "bindings", "change", id, "--setting", "locale=fr", "--guests", "--no-enabled")
 
     assert changed == told(server, "bindings", "show", id)
-    assert 'settings    locale="fr"  take_automatic=true\n' in changed
-    assert "strangers   guest\n" in changed
-    assert "enabled     no\n" in changed
+    assert 'settings   locale="fr"  take_automatic=true\n' in changed
+    assert "strangers  guest\n" in changed
+    assert "enabled    no\n" in changed
     assert "(switched off)" in told(server, "bindings", "list")
     assert "/settings/locale" in told(server, "bindings", "change", id, "--setting", "locale=3", code=1)
     assert "--setting is name=value" in told(server, "bindings", "change", id, "--setting", "locale", code=2)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -165,6 +165,15 @@ def doctor(
     from turnkeeper.cli.doctor import examine
 
     return examine(database=database, agents=agent or (), setup=setup or (), as_json=json)
+
+
+@app.command
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell that it is for.")], /) -> int:
+    """Print a script that lets a shell complete commands, flags and their values."""
+    from turnkeeper.cli.say import put_out
+
+    put_out(app.generate_completion(shell=shell))
+    return 0
 
 
 @app.command

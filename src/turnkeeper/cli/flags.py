@@ -17,7 +17,7 @@ def flag(name: str, help: str, *, shown: str | None = None) -> Parameter:
 
 Server = Annotated[str | None, flag("url", "The server to ask; a local one is found by itself.")]
 Token = Annotated[str | None, flag("token", "The token that the server printed.")]
-AsJson = Annotated[bool, Parameter(name="--json", help="As JSON, for programs.", negative=())]
+AsJson = Annotated[bool, Parameter(name="--json", help="As JSON, for programs.", negative=(), show_default=False)]
 Limit = Annotated[
     int | None,
     Parameter(name="--limit", help="At most so many.", show_default=False, validator=validators.Number(gte=1)),

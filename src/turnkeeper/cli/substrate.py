@@ -230,7 +230,7 @@ def _manifest_lines(manifest: Told) -> str:
 def _diff_lines(found: Told) -> str:
     signs = {"added": "+", "removed": "-", "modified": "~"}
     lines = [(each["path"], sign) for what, sign in signs.items() for each in found[what]]
-    return table([(sign, path) for path, sign in sorted(lines)], terminal_columns()) or "Nothing is different.\n"
+    return "".join(f"{sign} {path}\n" for path, sign in sorted(lines)) or "Nothing is different.\n"
 
 
 def _output_row(output: Told) -> list[str]:
