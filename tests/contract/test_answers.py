@@ -54,8 +54,8 @@ async def test_what_was_begun_and_never_answered_is_given_to_another_after_a_whi
         await claim(store, seconds=59)
 
     assert await claim(store, seconds=61) is None
-    await store.answers.answer(TENANT, USER, "order-7", "too late", at=NOON)
     await store.answers.answer(TENANT, USER, "order-7", "done", at=NOON + timedelta(seconds=61))
+    await store.answers.answer(TENANT, USER, "order-7", "too late", at=NOON)
 
     assert await claim(store, seconds=300) == "done"
 

@@ -15,9 +15,11 @@ from turnkeeper.errors import TurnkeeperError
 from turnkeeper.model.binding import BindingTerms, ReplyKind, ReplyPath, Strangers
 from turnkeeper.model.definition import AgentTraits, ModelTraits
 from turnkeeper.model.gate import GateKind, GateRule
+from turnkeeper.model.ids import UnitId
 from turnkeeper.model.layer import LayerTerms
 from turnkeeper.model.policy import Policy
 from turnkeeper.model.principal import LOCAL
+from turnkeeper.model.unit import Unit, UnitRole
 from turnkeeper.ports.channels import Raw
 
 OPERATOR = replace(LOCAL, is_operator=True, role=Role.OWNER)
@@ -27,6 +29,19 @@ MAIL = (
     b"From: ann@example.org\r\nTo: desk@example.net\r\nMessage-ID: <1@example.org>\r\nSubject: A table\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\n\r\nA table f\xc3\xbcr zwei\r\n"
 )
+
+
+def a_note(text: str) -> Unit:
+    """The second in a session takes the place of the first."""
+    return Unit(
+        id=UnitId("staged::unit-000"),
+        source_id="session",
+        chunk_id="session::staged",
+        role=UnitRole.DESCRIPTION,
+        topic="note",
+        claim=f"The note is {text}.",
+        slot="note",
+    )
 
 
 class Filled:
@@ -70,6 +85,7 @@ def _register(keeper: Turnkeeper, filled: Filled) -> None:
     @keeper.agent("author")
     async def author(turn: AgentTurn) -> str:
         await turn.once("booked", dict, at="pier 7")
+        turn.remember(a_note(turn.text))
         text = await turn.substrate.emit(turn.text.encode(), path="note.txt")
         await turn.substrate.publish({"note.txt": text}, message=turn.text)
         return "written"
@@ -121,6 +137,7 @@ async def _talk(keeper: Turnkeeper, filled: Filled, turns: int) -> None:
     await keeper.chat("Call back", agent="clerk")
     await keeper.chat("Ask me", agent="slow")
     written = await keeper.chat("A note", agent="author")
+    await keeper.chat("Another note", session_id=written.session_id, agent="author")
     await keeper.chat("Remember this", session_id=written.session_id, agent="graph")
     await keeper.fork_session(written.session_id, at_turn=1)
     await keeper.reset(written.session_id)

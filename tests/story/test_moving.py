@@ -9,11 +9,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import asyncpg
 import httpx2
 import pytest
 
 from tests.cli.terminal import COMMAND
-from tests.contract.backends import TABLES
+from tests.contract.backends import TABLES, Refused
 from tests.eventually import eventually
 from tests.scale import rounds
 from tests.story.custodians import backend_of
@@ -30,6 +31,7 @@ from turnkeeper.upkeep.moving import Moved
 from turnkeeper.wiring import open_tables
 
 TURNS = rounds(200, 10_000)
+CHANGES = ("UPDATE {} SET tenant = tenant", "DELETE FROM {}")
 
 
 @pytest.fixture
@@ -39,6 +41,14 @@ def elsewhere(address: str, tmp_path: Path, request: pytest.FixtureRequest) -> s
         return str(tmp_path / "elsewhere.db")
     dsn: str = request.getfixturevalue("postgres_dsn")
     return dsn
+
+
+async def is_done(settings: Settings, statement: str) -> bool:
+    try:
+        await backend_of(settings.database).execute(statement)
+    except (Refused, asyncpg.PostgresError):
+        return False
+    return True
 
 
 def digests(moved: Moved) -> dict[str, tuple[int, str]]:
@@ -61,7 +71,8 @@ async def test_everything_moves_to_the_other_kind_of_database_and_back(
         messages = await keeper.messages(filled.session_id)
     again = await databases.move(elsewhere, back, grace_seconds=0)
 
-    assert [table for table in TABLES if not there.tables or digests(there)[table][0] == 0] == []
+    assert [table for table in TABLES if digests(there)[table][0] == 0] == []
+    assert await backend_of(back).execute("SELECT 1 FROM units WHERE status = 'superseded' AND search_row IS NULL")
     assert there.rows > 5 * TURNS
     assert all(each.is_equal for each in there.tables)
     assert digests(again) == digests(there)
@@ -90,6 +101,7 @@ async def test_meanwhile_everything_is_read_and_whoever_writes_is_told_that_it_m
         reads = ["", "/messages", "/units", "/runs", "/explanations", "/resume-view"]
         read = {path: (await http.get(f"{session}{path}")).status_code for path in reads}
         read |= {path: (await http.get(path)).status_code for path in ("/api/v1/sessions", "/metrics", "/healthz")}
+        changed = [table for table in TABLES for change in CHANGES if await is_done(settings, change.format(table))]
         by_key = await http.get(session, headers={"Authorization": f"Bearer {rated.token}"})
         refused = [
             await http.post("/api/v1/chat", json={"message": "Hello"}),
@@ -106,6 +118,7 @@ async def test_meanwhile_everything_is_read_and_whoever_writes_is_told_that_it_m
         assert refused[0].json()["retryable"] is True
         assert refused[0].headers["Retry-After"] == "5"
         assert keeper.unaudited > unaudited
+        assert changed == []
     assert [record for record in caplog.records if record.exc_info] == []
 
 
@@ -202,7 +215,9 @@ async def test_a_move_that_fails_leaves_the_source_open_and_a_target_that_nobody
         with pytest.raises(DatabaseHalfFilled):
             await backend_of(elsewhere).store().database.open()
         assert (await databases.survey(elsewhere)).door is Door.FILLING
-        # Nor does a turnkeeper that knows nothing of moving.
+        with pytest.raises(MoveRefused, match="was never filled to its end"):
+            await databases.reopen(elsewhere)
+        # Nor does a turnkeeper open it that knows nothing of moving.
         [(needed,)] = await backend_of(elsewhere).execute("SELECT MAX(min_code) FROM schema_info")
         assert needed > 1_000_000
         assert (await databases.move(settings.database, elsewhere)).rows > 0

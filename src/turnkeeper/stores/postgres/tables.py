@@ -90,7 +90,7 @@ class PostgresTables:
                 await connection.close(timeout=CONNECT_SECONDS)
 
     async def survey(self) -> Survey:
-        with speaking_plainly():
+        with _plainly():
             return await self._survey()
 
     async def _survey(self) -> Survey:
@@ -125,11 +125,10 @@ class PostgresTables:
         return before.pending if before.is_made else every
 
     async def clock(self) -> int:
-        told = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
-        return int(await self._opened().fetchval(told))
+        return await self._number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
     async def vacuum(self) -> tuple[int, int]:
-        with speaking_plainly():
+        with _plainly():
             tx = self._opened()
             before = await tx.fetchval("SELECT pg_database_size(current_database())")
             names = await self._tables() + [
@@ -143,7 +142,9 @@ class PostgresTables:
 
     @contextlib.asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        if not await self._opened().fetchval("SELECT pg_try_advisory_lock($1)", MOVER_LOCK):
+        with _plainly():
+            is_ours = await self._opened().fetchval("SELECT pg_try_advisory_lock($1)", MOVER_LOCK)
+        if not is_ours:
             raise MoveRefused(f"{self.place} is being moved by another command right now. Wait for its end.")
         try:
             yield
@@ -158,7 +159,7 @@ class PostgresTables:
         until = time.monotonic() + LOCK_SECONDS
         while True:
             try:
-                with speaking_plainly():
+                with _plainly():
                     async with self._opened().transaction():
                         await self._set_door(door, to)
                 return
@@ -189,19 +190,20 @@ class PostgresTables:
         await tx.execute(f"INSERT INTO {TABLE} (door, moved_to, at) VALUES ($1, $2, $3)", door.value, to, _now())
 
     async def open_runs(self) -> int:
-        found = await self._opened().fetchval("SELECT count(*) FROM runs WHERE status IN ('queued', 'running')")
-        return int(found)
+        return await self._number("SELECT count(*) FROM runs WHERE status IN ('queued', 'running')")
 
     async def has_graphs(self) -> bool:
         return await self._opened().fetchval("SELECT to_regclass('turnkeeper_graphs.checkpoints')") is not None
 
     async def contents_in_files(self) -> int:
-        return int(await self._opened().fetchval(COUNT_CONTENT_IN_FILES))
+        return await self._number(COUNT_CONTENT_IN_FILES)
 
     async def shapes(self) -> Sequence[Shape]:
         columns: dict[str, list[str]] = {}
         keys: dict[str, list[tuple[int, str]]] = {}
-        for table, name, place in await self._opened().fetch(_COLUMNS):
+        with _plainly():
+            found = await self._opened().fetch(_COLUMNS)
+        for table, name, place in found:
             columns.setdefault(table, []).append(IS_FOUND if name in OWN_COLUMNS else name)
             if place is not None:
                 keys.setdefault(table, []).append((place, name))
@@ -213,22 +215,23 @@ class PostgresTables:
 
     @contextlib.asynccontextmanager
     async def snapshot(self) -> AsyncIterator[None]:
-        with speaking_plainly():
+        with _plainly():
             async with self._opened().transaction(isolation="repeatable_read", readonly=True):
                 yield
 
     async def count(self, shape: Shape) -> int:
-        return int(await self._opened().fetchval(f"SELECT count(*) FROM {shape.table}"))
+        return await self._number(f"SELECT count(*) FROM {shape.table}")
 
     async def rows(self, shape: Shape) -> AsyncGenerator[Rows, None]:
         columns = ", ".join("(words IS NOT NULL)::int" if each == IS_FOUND else each for each in shape.columns)
         query = f"SELECT {columns} FROM {shape.table} ORDER BY {', '.join(shape.key)}"
-        cursor = await self._opened().cursor(query)
-        while batch := await cursor.fetch(rows_at_once(shape)):
-            yield [tuple(row) for row in batch]
+        with _plainly():
+            cursor = await self._opened().cursor(query)
+            while batch := await cursor.fetch(rows_at_once(shape)):
+                yield [tuple(row) for row in batch]
 
     async def prepare(self) -> None:
-        with speaking_plainly():
+        with _plainly():
             if await self._is_made():
                 if (await door_of(self._opened()))[0] is not Door.FILLING:
                     raise MoveRefused(f"{self.place} is not empty: it holds tables of a turnkeeper.")
@@ -247,7 +250,7 @@ class PostgresTables:
 
     async def put(self, shape: Shape, rows: Rows) -> None:
         refuse_unfit(shape, rows)
-        with speaking_plainly():
+        with _plainly():
             if IS_FOUND not in shape.columns:
                 await self._opened().copy_records_to_table(shape.table, records=rows, columns=shape.columns)
                 return
@@ -257,7 +260,7 @@ class PostgresTables:
             await self._opened().executemany(insert, [_worded(shape, row) for row in rows])
 
     async def declare_usable(self) -> None:
-        with speaking_plainly():
+        with _plainly():
             async with self._opened().transaction():
                 await self._opened().execute("DELETE FROM schema_info WHERE min_code = $1", NO_CODE)
                 await self._set_door(Door.OPEN, None)
@@ -270,6 +273,10 @@ class PostgresTables:
             raise StoreUnavailable("The database is closed.")
         return self._connection
 
+    async def _number(self, query: str) -> int:
+        with _plainly():
+            return int(await self._opened().fetchval(query))
+
     async def _is_made(self) -> bool:
         return await self._opened().fetchval("SELECT to_regclass('migrations')") is not None
 
@@ -278,6 +285,15 @@ class PostgresTables:
 
     async def _copied_tables(self) -> list[str]:
         return [name for name in await self._tables() if name not in OWN_TABLES]
+
+
+@contextlib.contextmanager
+def _plainly() -> Iterator[None]:
+    try:
+        with speaking_plainly():
+            yield
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise MoveRefused(f"The server says: {error}. Use the role that owns the tables.") from error
 
 
 def _refused(tables: Sequence[str], door: Door) -> Iterator[tuple[str, str]]:
