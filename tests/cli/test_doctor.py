@@ -176,6 +176,7 @@ def test_what_a_host_lacks_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(doctor_host, "OLDEST_PYTHON", (99, 0))
     monkeypatch.setattr(doctor_host, "FEW_OPEN_FILES", 2**62)
     monkeypatch.setattr(doctor_host, "EXTRAS", EXTRAS | {"wings": ("no_such_module", "flight")})
+    monkeypatch.setattr(doctor_database, "file_system_of", lambda folder: "nfs4")
     monkeypatch.setattr(doctor_database, "SCARCE_BYTES", 2**80)
     monkeypatch.setattr(doctor_database, "LITTLE_BYTES", 2**80)
 
@@ -184,7 +185,7 @@ def test_what_a_host_lacks_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     assert (found["python"], found["sqlite"], found["search"]) == ("fault", "fault", "ok")
     assert "without wings" in found
-    assert disk["disk"] == "fault"
+    assert (disk["disk"], disk["file system"]) == ("fault", "warning")
 
 
 def test_the_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
