@@ -112,6 +112,7 @@ def test_every_thing_that_is_wrong_is_found_with_a_way_to_mend_it(
         "agent": "fault",
         "setup": "fault",
     }
+    assert "it was moved to y.db" in [each["said"] for each in told["findings"]]
     assert all(each["mend"] for each in told["findings"] if each["level"] != "ok")
 
 
