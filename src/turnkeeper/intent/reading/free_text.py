@@ -51,6 +51,8 @@ def asked_text(message: Message, claims: Claims, found: dict[str, Any]) -> dict[
     span = _unclaimed(message, claims)
     if span is None:
         return {}
+    if _takes_prose(asked) and not any(claims.spans()):
+        span = (0, len(message.said.text))
     for name in claims.fields_within(*span):
         found.pop(name, None)
     return {asked.name: _value(asked, message.said.written(*span), message.language)}
