@@ -144,7 +144,7 @@ def _value(field: Field, written: str, language: Language) -> Any:
 
 def _takes_prose(field: Field) -> bool:
     """Whether there is room for whole sentences: then each word of them is meant as it stands."""
-    return field.schema.get("maxLength", 0) >= _PROSE_CHARS
+    return bool(field.schema.get("maxLength", 0) >= _PROSE_CHARS)
 
 
 def _fitting(field: Field, text: str) -> str:
