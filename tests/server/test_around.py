@@ -71,6 +71,19 @@ async def test_what_is_short_or_was_kept_or_streams_is_sent_as_it_is(tmp_path: P
     assert [answer.headers.get("content-encoding") for answer in answers] == [None, None, None]
 
 
+async def test_what_has_no_body_gets_none_by_being_compressed(tmp_path: Path) -> None:
+    headers = {"Accept-Encoding": "gzip", **token_of("ada")}
+    async with a_house(tmp_path) as client:
+        session = (await client.post("/api/v1/sessions", headers=headers)).json()
+        kept = await client.put(
+            f"/api/v1/sessions/{session['id']}/layout", json={"layout": {"columns": []}}, headers=headers
+        )
+
+    assert kept.status_code == 204
+    assert "content-encoding" not in kept.headers
+    assert kept.content == b""
+
+
 async def test_no_page_of_another_origin_is_let_in_unless_it_is_named(tmp_path: Path) -> None:
     asked = {"Origin": DESK, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     async with a_house(tmp_path) as client:

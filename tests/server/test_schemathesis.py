@@ -31,23 +31,39 @@ OTHERS = [
     Principal(tenant=ACME, user=UserId("vera"), role=Role.VIEWER),
 ]
 EXAMPLES = rounds(2, 100)
+PATIENCE = 0.02
+"""How long a feed is read: what there was is told by then, and what is still to come nobody waits for."""
 
 
 @dataclass
 class Counter:
-    """Counts what an app answers, by method and address."""
+    """Counts what an app answers, by method and address, and hangs up on what has no end."""
 
     app: ASGIApp
     answered: set[tuple[str, str]] = field(default_factory=set)
     """Those that were answered as asked."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun, is_over = asyncio.Event(), False
+
         async def seen(message: Message) -> None:
-            if message["type"] == "http.response.start" and 200 <= message["status"] < 300:
-                self.answered.add((scope["method"], scope["path"]))
+            nonlocal is_over
+            if message["type"] == "http.response.start":
+                begun.set()
+                if 200 <= message["status"] < 300:
+                    self.answered.add((scope["method"], scope["path"]))
+            else:
+                is_over = not message.get("more_body", False)
             await send(message)
 
-        await self.app(scope, receive, seen)
+        async def left() -> Message:
+            await begun.wait()
+            await asyncio.sleep(PATIENCE)
+            return {"type": "http.disconnect"}
+
+        await self.app(scope, left if scope["path"].endswith("/feed") else receive, seen)
+        if not is_over:
+            await send({"type": "http.response.body", "body": b""})
 
     def has_answered(self, method: str, template: str) -> bool:
         fitting = re.compile(re.sub(r"{\w+}", "[^/]+", template))
