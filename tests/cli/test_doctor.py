@@ -112,6 +112,7 @@ def test_every_thing_that_is_wrong_is_found_with_a_way_to_mend_it(
         "agent": "fault",
         "setup": "fault",
     }
+    assert "it was moved to y.db" in [each["said"] for each in told["findings"]]
     assert all(each["mend"] for each in told["findings"] if each["level"] != "ok")
 
 
@@ -176,6 +177,7 @@ def test_what_a_host_lacks_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(doctor_host, "OLDEST_PYTHON", (99, 0))
     monkeypatch.setattr(doctor_host, "FEW_OPEN_FILES", 2**62)
     monkeypatch.setattr(doctor_host, "EXTRAS", EXTRAS | {"wings": ("no_such_module", "flight")})
+    monkeypatch.setattr(doctor_database, "file_system_of", lambda folder: "nfs4")
     monkeypatch.setattr(doctor_database, "SCARCE_BYTES", 2**80)
     monkeypatch.setattr(doctor_database, "LITTLE_BYTES", 2**80)
 
@@ -184,7 +186,7 @@ def test_what_a_host_lacks_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     assert (found["python"], found["sqlite"], found["search"]) == ("fault", "fault", "ok")
     assert "without wings" in found
-    assert disk["disk"] == "fault"
+    assert (disk["disk"], disk["file system"]) == ("fault", "warning")
 
 
 def test_the_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:

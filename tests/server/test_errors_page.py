@@ -17,3 +17,9 @@ async def test_the_manual_lists_every_operation_as_the_code_has_it() -> None:
     page = (ROOT / "docs/reference/http-operations.md").read_text(encoding="utf-8")
 
     assert WRITER["operations_page"](await WRITER["document"]()) == page, "write it anew with ./dev docs"
+
+
+def test_the_manual_lists_every_verb_of_the_python_face() -> None:
+    page = (ROOT / "docs/reference/python.md").read_text(encoding="utf-8")
+
+    assert WRITER["python_page"]() == page, "write it anew with ./dev docs"

@@ -1,12 +1,17 @@
 """API keys over HTTP."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from fastapi import Request
 
-from tests.server.callers import a_house
+from tests.server.callers import ADA, BEN, Callers, a_house
 from turnkeeper import Role, TenantId, UserId
 from turnkeeper.model.principal import Principal
+from turnkeeper.server.closing import Closing
+from turnkeeper.server.guard import is_still_let_in
+from turnkeeper.server.sse import Stream
 
 VERA = Principal(tenant=TenantId("acme"), user=UserId("vera"), role=Role.VIEWER)
 
@@ -118,3 +123,36 @@ async def test_a_viewer_makes_no_keys(tmp_path: Path) -> None:
 
         assert (refused.status_code, refused.json()["needs"]) == (403, "keys:write")
         assert "you are viewer" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("way", ["revoked", "suspended"])
+async def test_a_stream_ends_with_the_right_to_read_it(tmp_path: Path, way: str) -> None:
+    async with a_house(tmp_path) as house:
+        await house.keeper.users.create("ben", principal=ADA)
+        session = (await house.ben("POST", "/chat", {"message": "Hello"})).json()["session_id"]
+        key = (await house.ben("POST", "/keys", {"name": "watch"})).json()
+        stream = Stream(
+            keeper=house.keeper,
+            principal=BEN,
+            session_id=session,
+            frames=house.keeper.follow_session(session, principal=BEN, after=0),
+            closing=Closing(),
+            stays=partial(is_still_let_in, await shown(house, key["token"])),
+        )
+        events = stream._events()
+        first = await anext(events)
+
+        if way == "revoked":
+            await house.ben("POST", f"/keys/{key['id']}/revoke")
+        else:
+            await house.keeper.users.change("ben", status="suspended", principal=ADA)
+
+        assert first.event == "run.accepted"
+        assert [event async for event in events] == []
+
+
+async def shown(house: Callers, token: str) -> Request:
+    """A request that was let in with this token."""
+    request = Request({"type": "http", "app": house.app, "state": {}, "headers": []})
+    request.state.shown = await house.app.state.tokens.shown(token, address="192.0.2.7")
+    return request

@@ -27,7 +27,7 @@ def texts() -> Iterator[tuple[str, str]]:
                 for call in ast.walk(kind):
                     if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "__init__" and call.args:
                         text = "".join(
-                            part.value if isinstance(part, ast.Constant) else "it"
+                            str(part.value) if isinstance(part, ast.Constant) else "it"
                             for part in getattr(call.args[0], "values", [call.args[0]])
                             if not isinstance(part, ast.Constant) or isinstance(part.value, str)
                         )

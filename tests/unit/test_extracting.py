@@ -185,6 +185,15 @@ def test_a_number_amidst_the_words_of_a_text_is_part_of_it() -> None:
     assert answers("note: candles for 4", form=desk) == {"note": "candles for 4"}
 
 
+@pytest.mark.parametrize("text", ["The heating is broken.", "Call me back, please", "For the team: well done!"])
+def test_where_there_is_room_for_prose_an_answer_is_taken_as_it_was_written(text: str) -> None:
+    form = {"type": "object", "properties": {"note": {"type": "string", "maxLength": 200}}, "required": ["note"]}
+    short = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 80}}, "required": ["name"]}
+
+    assert answers(text, form=form, asked="note") == {"note": text}
+    assert answers("call me Ann, please", form=short, asked="name") == {"name": "Ann"}
+
+
 def test_a_list_of_numbers_is_read_when_it_was_asked_for_or_is_named() -> None:
     gifts = FORMS["gifts"]
 

@@ -170,16 +170,21 @@ class Keys:
         key = None if place is None else await self._key(*place)
         if not hmac.compare_digest(_digest(token), b"-" * 32 if key is None else key.digest) or key is None:
             raise NotAuthenticated
-        now = self._clock.now()
-        if key.revoked_at is not None:
-            raise NotAuthenticated
-        if key.has_expired(now):
+        if key.revoked_at is None and key.has_expired(self._clock.now()):
             raise TokenExpired
-        if key.parent is not None and is_id(key.parent) and key.parent.startswith("key_"):
-            parent = await self._key(key.tenant, KeyId(key.parent))
-            if parent is None or not parent.is_live(now):
-                raise NotAuthenticated
+        if not await self.is_live(key.tenant, key.id):
+            raise NotAuthenticated
         return key
+
+    async def is_live(self, tenant: TenantId, id: KeyId) -> bool:
+        """Whether a key still opens what it opened, and what it was made with does, too."""
+        key, now = await self._key(tenant, id), self._clock.now()
+        if key is None or not key.is_live(now):
+            return False
+        if key.parent is None or not key.parent.startswith("key_"):
+            return True
+        parent = await self._key(tenant, KeyId(key.parent))
+        return parent is not None and parent.is_live(now)
 
     async def admit(self, key: ApiKey) -> None:
         """One request with this key. Raises RateLimited."""

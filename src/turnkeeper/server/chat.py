@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -18,7 +19,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.carrying import opened, sealed
 from turnkeeper.server.closing import NodeClosing, first_of, gone
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import Keeper, MessageRoute
+from turnkeeper.server.guard import Keeper, MessageRoute, is_still_let_in
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
@@ -56,6 +57,7 @@ async def chat(
         if wants_stream:
             return Stream(
                 keeper=keeper,
+                stays=partial(is_still_let_in, request),
                 principal=caller,
                 session_id=ticket.run.session_id,
                 frames=keeper.follow_reply(ticket),

@@ -6,7 +6,14 @@ from typing import Annotated, Any
 from fastapi import Depends, Request, Response
 from fastapi.routing import APIRoute
 
-from turnkeeper.errors import BodyTooLarge, EnvelopeTooLarge, RateLimited, TurnkeeperError
+from turnkeeper.errors import (
+    BodyTooLarge,
+    EnvelopeTooLarge,
+    RateLimited,
+    TenantSuspended,
+    TurnkeeperError,
+    UserSuspended,
+)
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import Principal
 from turnkeeper.server.asking import asked_by, check_asked
@@ -127,6 +134,17 @@ async def _with_body(request: Request, *, is_required: bool) -> Request:
 def tokens_of(request: Request) -> Tokens:
     tokens: Tokens = request.app.state.tokens
     return tokens
+
+
+async def is_still_let_in(request: Request) -> bool:
+    """Whether who asked for a stream would still get one; looked at again and again while it lasts."""
+    try:
+        if not await tokens_of(request).holds(request.state.shown):
+            return False
+        await keeper_of(request).directory.admitted(request.state.shown.principal)
+    except (TenantSuspended, UserSuspended):
+        return False
+    return True
 
 
 def keeper_of(request: Request) -> Turnkeeper:

@@ -1,6 +1,7 @@
 """The full envelope: answered as a stream, as one object, or as a run to come back to."""
 
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
@@ -16,7 +17,7 @@ from turnkeeper.server.chat import one_request_id, taken_but_leaving, told_to_it
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.errors import API
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import EnvelopeRoute, GuardedRoute, Keeper
+from turnkeeper.server.guard import EnvelopeRoute, GuardedRoute, Keeper, is_still_let_in
 from turnkeeper.server.openapi import TALKING, event_stream, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
@@ -115,6 +116,7 @@ async def invoke(
                 place.enter_context(keeper.limits.stream(caller.tenant))
             return Stream(
                 keeper=keeper,
+                stays=partial(is_still_let_in, request),
                 principal=caller,
                 session_id=ticket.run.session_id,
                 frames=keeper.follow_reply(ticket),

@@ -1,6 +1,7 @@
 """Runs: looking at one, following it, and stopping it."""
 
 from contextlib import ExitStack, aclosing
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
@@ -11,7 +12,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.guard import GuardedRoute, Keeper, is_still_let_in
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import event_stream, problems
 from turnkeeper.server.sse import ResumeAfter, Stream
@@ -73,7 +74,9 @@ async def cancel_run(run_id: str, request: Request, keeper: Keeper, caller: Call
     },
 )
 @asks("runs:read")
-async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter) -> Response:
+async def follow_run(
+    run_id: str, request: Request, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
+) -> Response:
     """What happens in a run until its end, from its beginning or from behind a number already seen."""
     run = await keeper.run(run_id, principal=caller)
     if after is not None and not run.status.is_open and not await _has_more(keeper, run, after):
@@ -82,6 +85,7 @@ async def follow_run(run_id: str, keeper: Keeper, caller: Caller, closing: NodeC
         place.enter_context(keeper.limits.stream(caller.tenant))
         return Stream(
             keeper=keeper,
+            stays=partial(is_still_let_in, request),
             principal=caller,
             session_id=run.session_id,
             frames=keeper.follow(run, after=after),

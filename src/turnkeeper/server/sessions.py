@@ -1,6 +1,7 @@
 """Sessions: beginning, reading, following, pausing, closing and resetting them."""
 
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -39,7 +40,7 @@ from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
-from turnkeeper.server.guard import GuardedRoute, Keeper
+from turnkeeper.server.guard import GuardedRoute, Keeper, is_still_let_in
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, Moment, NoCursor, etag_of, version_of
@@ -434,7 +435,7 @@ async def read_runs(
 )
 @asks("sessions:read")
 async def follow_session(
-    session_id: str, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
+    session_id: str, request: Request, keeper: Keeper, caller: Caller, closing: NodeClosing, after: ResumeAfter
 ) -> Response:
     """What happens in a session, from now on or from behind a number already seen. Has no end."""
     with ExitStack() as place:
@@ -444,6 +445,7 @@ async def follow_session(
         session = await keeper.session(session_id, principal=caller)
         response = Stream(
             keeper=keeper,
+            stays=partial(is_still_let_in, request),
             principal=caller,
             session_id=session.id,
             frames=keeper.follow_session(session.id, principal=caller, after=begin),

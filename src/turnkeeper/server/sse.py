@@ -41,6 +41,8 @@ class Stream:
     session_id: str
     frames: AsyncGenerator[Frame, None]
     closing: Closing
+    stays: Callable[[], Awaitable[bool]]
+    """Whether the reader may go on reading; asked before every event."""
     more: More | None = None
     when_gone: Callable[[], Awaitable[None]] | None = None
     traces: dict[RunId, str] = field(default_factory=dict)
@@ -65,6 +67,8 @@ class Stream:
         last = 0
         try:
             async for frame in self.closing.until(self.frames):
+                if not await self.stays():
+                    return
                 yield await self._event_of(frame)
                 last = frame.no
         except StoreUnavailable as error:

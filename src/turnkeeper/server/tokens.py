@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
 from turnkeeper.errors import NotAuthenticated, TokenExpired
 from turnkeeper.keeper import Turnkeeper
@@ -17,10 +18,16 @@ class Tokens:
     """What a face asks who somebody is. It knows the tokens of browsers, too, which come as a cookie."""
 
     def __init__(
-        self, keeper: Turnkeeper, identities: Identities, *, now: Callable[[], float] = time.monotonic
+        self,
+        keeper: Turnkeeper,
+        identities: Identities,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        today: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._keys, self._identities = keeper.keys, identities
         self._attempts = Attempts(keeper.settings.failed_tokens, now=now)
+        self._today = today
 
     async def shown(self, token: str, *, address: str) -> Shown:
         """Raises NotAuthenticated, TokenExpired, TooManyAttempts or RateLimited."""
@@ -29,6 +36,13 @@ class Tokens:
     async def logged_in(self, token: str, *, address: str) -> Shown:
         """The same for the token of a cookie. Raises NotAuthenticated for any but that of a login."""
         return await self._tried(token, address, self._login)
+
+    async def holds(self, shown: Shown) -> bool:
+        """Whether a token that was shown a while ago still is good."""
+        key_id, tenant = shown.principal.key_id, shown.principal.tenant
+        if key_id is not None:
+            return await self._keys.is_live(tenant, key_id)
+        return shown.until is None or self._today() < shown.until
 
     async def _tried(self, token: str, address: str, find: Callable[[str], Awaitable[Shown]]) -> Shown:
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -20,6 +20,7 @@ from turnkeeper.intent.validators import validator_of
 
 _MOST_LEAD_INS = 5
 _MOST_WORDS = 60
+_PROSE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?](?= |\n|$)|\n|;")
 _CAPITALIZED = re.compile(r" ((?:[^\W\d_a-z][\w'-]*)(?: [^\W\d_a-z][\w'-]*){0,4})")
 _WORDS = re.compile(r"[\w'-]+")
@@ -50,6 +51,8 @@ def asked_text(message: Message, claims: Claims, found: dict[str, Any]) -> dict[
     span = _unclaimed(message, claims)
     if span is None:
         return {}
+    if _takes_prose(asked) and not any(claims.spans()):
+        span = (0, len(message.said.text))
     for name in claims.fields_within(*span):
         found.pop(name, None)
     return {asked.name: _value(asked, message.said.written(*span), message.language)}
@@ -133,8 +136,15 @@ def _is_spoken_for(message: Message, claims: Claims, start: int, end: int) -> bo
 def _value(field: Field, written: str, language: Language) -> Any:
     if field.kind is Kind.LIST:
         return split_list(_trimmed(written, language), language)
+    if _takes_prose(field):
+        return written.strip()
     text = _trimmed(written, language)
     return _fitting(field, text)
+
+
+def _takes_prose(field: Field) -> bool:
+    """Whether there is room for whole sentences: then each word of them is meant as it stands."""
+    return bool(field.schema.get("maxLength", 0) >= _PROSE_CHARS)
 
 
 def _fitting(field: Field, text: str) -> str:
