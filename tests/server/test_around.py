@@ -71,6 +71,48 @@ async def test_what_is_short_or_was_kept_or_streams_is_sent_as_it_is(tmp_path: P
     assert [answer.headers.get("content-encoding") for answer in answers] == [None, None, None]
 
 
+async def test_what_has_no_body_gets_none_by_being_compressed(tmp_path: Path) -> None:
+    headers = {"Accept-Encoding": "gzip", **token_of("ada")}
+    async with a_house(tmp_path) as client:
+        session = (await client.post("/api/v1/sessions", headers=headers)).json()
+        kept = await client.put(
+            f"/api/v1/sessions/{session['id']}/layout", json={"layout": {"columns": []}}, headers=headers
+        )
+
+    assert kept.status_code == 204
+    assert "content-encoding" not in kept.headers
+    assert kept.content == b""
+
+
+async def test_what_one_has_already_is_not_sent_again(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as client:
+        base = (await client.post("/api/v1/kbs", json={"name": "Handbook"}, headers=token_of("ada"))).json()
+        path = f"/api/v1/kbs/{base['id']}"
+        etag = (await client.get(path, headers=token_of("ada"))).headers["etag"]
+        same = await client.get(path, headers={"If-None-Match": f'"none", W/{etag}', **token_of("ada")})
+        source = {"name": "a.txt", "content": "We are open from nine to five."}
+        await client.post(f"{path}/sources", json=source, headers=token_of("ada"))
+        other = await client.get(path, headers={"If-None-Match": etag, **token_of("ada")})
+
+    assert (same.status_code, same.headers["etag"], same.content) == (304, etag, b"")
+    assert other.status_code == 200
+    assert other.headers["etag"] != etag
+
+
+@pytest.mark.parametrize("path", ["/", "/openapi.json", "/api/v1/sessions", "/api/v1/sessions/{id}/feed", "/nowhere"])
+async def test_head_tells_the_headers_of_get_and_nothing_else(tmp_path: Path, path: str) -> None:
+    async with a_house(tmp_path) as client:
+        session = (await client.post("/api/v1/sessions", headers=token_of("ada"))).json()
+        plain = {"Accept-Encoding": "identity", **token_of("ada")}
+        looked = await client.head(path.format(**session), headers=plain)
+        refused = await client.put("/api/v1/sessions", headers=plain)
+
+    assert looked.status_code == (404 if path == "/nowhere" else 200)
+    assert looked.content == b""
+    assert looked.headers["content-type"]
+    assert refused.headers["allow"] == "GET, HEAD, POST"
+
+
 async def test_no_page_of_another_origin_is_let_in_unless_it_is_named(tmp_path: Path) -> None:
     asked = {"Origin": DESK, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     async with a_house(tmp_path) as client:
@@ -85,6 +127,9 @@ async def test_no_page_of_another_origin_is_let_in_unless_it_is_named(tmp_path: 
     assert (opened.status_code, opened.headers["access-control-allow-origin"]) == (200, DESK)
     assert "access-control-allow-credentials" not in opened.headers
     assert "access-control-allow-origin" not in stranger.headers
+    assert stranger.headers["content-type"] == "application/problem+json"
+    assert (stranger.status_code, stranger.json()["code"]) == (400, "malformed_request")
+    assert stranger.json()["request_id"] == stranger.headers["x-request-id"]
     assert answer.headers["access-control-allow-origin"] == DESK
     assert "ETag" in answer.headers["access-control-expose-headers"]
     assert answer.headers["vary"] == "Origin"

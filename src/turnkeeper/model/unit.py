@@ -221,6 +221,14 @@ class Unit:
 
 _DEFAULTS = {each.name: each.default for each in fields(Unit)}
 
+# Where a unit comes from is not for a person to say.
+PROVENANCE = {
+    *("id", "kind", "source_id", "chunk_id", "hash", "source_name", "source_type", "author", "ingested_at"),
+    *("chunk_index", "unit_index", "char_start", "char_end", "unit_type", "chunk_type", "section_title", "created_at"),
+    *("parent_ids", "child_ids", "derived_from_ids", "supersedes", "lifetime"),
+}
+EDITABLE = frozenset(_DEFAULTS.keys() - PROVENANCE)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptUnit:

@@ -1,10 +1,6 @@
 """The whole HTTP face: a Turnkeeper and its identities become an application."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fastapi import APIRouter, Depends, FastAPI
-from starlette.middleware.cors import CORSMiddleware
 
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.ports.identities import Identities
@@ -38,28 +34,13 @@ from turnkeeper.server import (
 from turnkeeper.server.auth import bearer
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.compressing import CompressingMiddleware
+from turnkeeper.server.crossing import CROSSING, CrossingMiddleware
 from turnkeeper.server.errors import API, render_errors
+from turnkeeper.server.heading import HeadMiddleware
 from turnkeeper.server.middleware import ExchangeMiddleware
 from turnkeeper.server.openapi import describe, operation_id
 from turnkeeper.server.tokens import Tokens
 from turnkeeper.server.version import own_version
-
-CROSSING: Mapping[str, Any] = {
-    "allow_methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    "allow_headers": [
-        "Authorization",
-        "Content-Type",
-        "Idempotency-Key",
-        "If-Match",
-        "If-None-Match",
-        "Last-Event-ID",
-        "X-Request-Id",
-        "traceparent",
-    ],
-    "expose_headers": ["ETag", "Location", "Retry-After", "X-Request-Id", "X-Trace-Id"],
-    "allow_credentials": False,  # A page elsewhere brings a token; a cookie of ours is not for it.
-}
-"""What pages of the origins in `cors_origins` may send and see."""
 
 ABOUT = """Keeps conversations: every turn is a transaction on a session.
 
@@ -68,6 +49,7 @@ Every request under `/api/v1` carries `Authorization: Bearer TOKEN`. What is wro
 
 Lists come in pages: ask for the rest with `?cursor=` and what `next` of a page says. `ETag` and `If-Match` keep two
 people from overwriting each other's settings. A POST with an `Idempotency-Key` is done once, however often it is sent.
+HEAD is answered wherever GET is, with the same headers.
 """
 
 
@@ -129,9 +111,10 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     app.include_router(login.door, prefix=API)
     app.include_router(house.router)
     app.include_router(docs_page.router)
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(CompressingMiddleware)
     if origins := keeper.settings.origins:
-        app.add_middleware(CORSMiddleware, allow_origins=origins, **CROSSING)
+        app.add_middleware(CrossingMiddleware, allow_origins=origins, **CROSSING)
     app.add_middleware(ExchangeMiddleware)
     render_errors(app, keeper)
     describe(app)

@@ -23,7 +23,7 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
+from turnkeeper.server.parameters import NOT_MODIFIED, IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
 from turnkeeper.server.sessions import told
 from turnkeeper.server.wire import Page, SessionOut, page_behind, page_of
 from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut, SourceTextOut
@@ -59,7 +59,12 @@ async def list_bases(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: 
     return page_of([BaseOut.of(base) for base in found], limit, [base.id for base in found])
 
 
-@router.get("/{base_id}", name="read_knowledge_base", response_model=BaseOut, responses=problems(KnowledgeBaseNotFound))
+@router.get(
+    "/{base_id}",
+    name="read_knowledge_base",
+    response_model=BaseOut,
+    responses=problems(KnowledgeBaseNotFound) | NOT_MODIFIED,
+)
 @asks("kbs:read")
 async def read_base(base_id: str, response: Response, keeper: Keeper, caller: Caller) -> BaseOut:
     """A knowledge base. The ETag is its revision."""

@@ -40,6 +40,7 @@ doors = APIRouter(prefix="/channels", tags=["channels"])
 Admit = Callable[[], Awaitable[None]]
 
 ANYTHING = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+"""What a gateway sends is of its channel; the manual has a page for each."""
 
 
 @router.get("", name="list_channels", response_model=list[ChannelOut], responses=problems())

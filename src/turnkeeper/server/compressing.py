@@ -9,6 +9,7 @@ SMALLEST = 1_024
 LEVEL = 5
 GZIP = 31
 """How zlib is told to write gzip."""
+BODILESS = (204, 304)
 KINDS = (
     "application/json",
     "application/problem+json",
@@ -36,7 +37,7 @@ class CompressingMiddleware:
             nonlocal writer
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                if _is_worth_it(headers):
+                if message["status"] not in BODILESS and _is_worth_it(headers):
                     headers.add_vary_header("Accept-Encoding")
                     if takes_gzip and scope["method"] != "HEAD":
                         del headers["Content-Length"]

@@ -9,7 +9,7 @@ from turnkeeper.server.auth import Caller
 from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, etag_of, version_of
+from turnkeeper.server.parameters import NOT_MODIFIED, IdCursor, IfMatch, Limit, etag_of, version_of
 from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_layers import AgentIn, AgentOut, ModelIn, ModelOut
 
@@ -71,7 +71,9 @@ async def list_models(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor:
     return page_of([ModelOut.of(profile) for profile in found], limit, [profile.id for profile in found])
 
 
-@models.get("/{model_id}", name="read_model", response_model=ModelOut, responses=problems(DefinitionNotFound))
+@models.get(
+    "/{model_id}", name="read_model", response_model=ModelOut, responses=problems(DefinitionNotFound) | NOT_MODIFIED
+)
 @asks("models:read")
 async def read_model(model_id: str, response: Response, keeper: Keeper, caller: Caller) -> ModelOut:
     """The ETag is its version."""

@@ -152,7 +152,8 @@ def _methods_at(request: Request) -> str:
     fitting = [known for known in paths if re.fullmatch(re.sub(r"{\w+}", "[^/]+", known), path)]
     # An address of its own, such as /sessions/current, is no session of this id.
     of_address = [path] if path in fitting else fitting
-    return ", ".join(sorted({method.upper() for known in of_address for method in paths[known]}))
+    methods = {method.upper() for known in of_address for method in paths[known]}
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
 
 
 def _body_hash(request: Request) -> str | None:

@@ -21,6 +21,7 @@ from turnkeeper.server.auth import authenticate
 from turnkeeper.server.bound import check_bound
 from turnkeeper.server.limits import read_body, require_json
 from turnkeeper.server.once import OnceRoute
+from turnkeeper.server.parameters import unless_known
 from turnkeeper.server.strict_json import read_json
 from turnkeeper.server.tokens import Tokens
 
@@ -37,7 +38,7 @@ class GuardedRoute(OnceRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        field, wanted = self.body_field, asked_by(self.endpoint)
+        field, wanted, may_be_known = self.body_field, asked_by(self.endpoint), 304 in self.responses
 
         async def guarded(request: Request) -> Response:
             try:
@@ -52,7 +53,8 @@ class GuardedRoute(OnceRoute):
             except TurnkeeperError as error:
                 error.stage = "receive"
                 raise
-            return await handle(request)
+            answer = await handle(request)
+            return unless_known(request, answer) if may_be_known else answer
 
         return guarded
 

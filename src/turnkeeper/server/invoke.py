@@ -41,6 +41,11 @@ EXAMPLE = {
 router = APIRouter(tags=["invoke"], route_class=EnvelopeRoute)
 schemas = APIRouter(tags=["invoke"], route_class=GuardedRoute)
 
+
+class SchemaResponse(JSONResponse):
+    media_type = "application/schema+json"
+
+
 REFUSALS = (
     errors.MalformedJson,
     errors.MediaTypeNotSupported,
@@ -150,10 +155,18 @@ async def list_schemas(caller: Caller) -> dict[str, list[str]]:
     return {"items": list(NAMES)}
 
 
-@schemas.get("/schemas/{name}", name="get_schema", responses=problems(errors.RouteNotFound))
+@schemas.get(
+    "/schemas/{name}",
+    name="get_schema",
+    response_class=SchemaResponse,
+    responses={
+        200: {"description": "A JSON Schema", "content": {SchemaResponse.media_type: {"schema": {"type": "object"}}}},
+        **problems(errors.RouteNotFound),
+    },
+)
 @asks("schemas:read")
 async def get_schema(name: str, caller: Caller) -> Response:
     """One of the published JSON Schemas, draft 2020-12."""
     if name not in NAMES:
         raise errors.RouteNotFound
-    return JSONResponse(schema(name), media_type="application/schema+json")
+    return SchemaResponse(schema(name))

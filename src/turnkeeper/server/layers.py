@@ -24,7 +24,7 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
-from turnkeeper.server.parameters import IdCursor, IfMatch, Limit, etag_of, version_of
+from turnkeeper.server.parameters import NOT_MODIFIED, IdCursor, IfMatch, Limit, etag_of, version_of
 from turnkeeper.server.wire import Id, Page, page_of
 from turnkeeper.server.wire_layers import (
     LayerChangeIn,
@@ -73,7 +73,9 @@ async def list_tenants(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor
     return page_of([LayerOut.of(layer) for layer in found], limit, [layer.id for layer in found])
 
 
-@tenants.get("/{layer_id}", name="read_tenant", response_model=LayerOut, responses=problems(LayerNotFound))
+@tenants.get(
+    "/{layer_id}", name="read_tenant", response_model=LayerOut, responses=problems(LayerNotFound) | NOT_MODIFIED
+)
 @asks("tenants:read")
 async def read_tenant(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
@@ -131,7 +133,9 @@ async def list_projects(keeper: Keeper, caller: Caller, limit: Limit = 50, curso
     return page_of([LayerOut.of(layer) for layer in found], limit, [layer.id for layer in found])
 
 
-@projects.get("/{layer_id}", name="read_project", response_model=LayerOut, responses=problems(LayerNotFound))
+@projects.get(
+    "/{layer_id}", name="read_project", response_model=LayerOut, responses=problems(LayerNotFound) | NOT_MODIFIED
+)
 @asks("projects:read")
 async def read_project(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
@@ -196,7 +200,9 @@ async def list_objectives(
     return page_of([LayerOut.of(layer) for layer in found], limit, [layer.id for layer in found])
 
 
-@objectives.get("/{layer_id}", name="read_objective", response_model=LayerOut, responses=problems(LayerNotFound))
+@objectives.get(
+    "/{layer_id}", name="read_objective", response_model=LayerOut, responses=problems(LayerNotFound) | NOT_MODIFIED
+)
 @asks("objectives:read")
 async def read_objective(layer_id: str, response: Response, keeper: Keeper, caller: Caller) -> LayerOut:
     """The ETag is its revision."""
@@ -258,7 +264,12 @@ async def list_users(
     return page_of([UserOut.of(user) for user in found], limit, [user.id for user in found])
 
 
-@users.get("/{user_id}", name="read_user", response_model=UserOut, responses=problems(UserNotFound, LayerNotFound))
+@users.get(
+    "/{user_id}",
+    name="read_user",
+    response_model=UserOut,
+    responses=problems(UserNotFound, LayerNotFound) | NOT_MODIFIED,
+)
 @asks("users:read")
 async def read_user(
     user_id: str, response: Response, keeper: Keeper, caller: Caller, tenant: OfTenant = None

@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from turnkeeper import errors
 from turnkeeper.server.errors import PROBLEM
+from turnkeeper.server.example_problems import text_of
 from turnkeeper.server.examples import put_examples
 from turnkeeper.server.tags import PARAMETERS, TAGS
 from turnkeeper.server.wire import Problem
@@ -130,6 +131,7 @@ def describe(app: FastAPI) -> None:
                     operation["summary"] = id.replace("_", " ").capitalize()
                     _describe_parameters(operation.get("parameters", []))
                     _describe_keys(operation)
+                    _describe_known(operation)
             document["components"]["examples"] = dict(sorted(EXAMPLES.items()))
             for shape in parts.values():
                 _close_maps(shape)
@@ -163,6 +165,21 @@ def _describe_keys(operation: dict[str, Any]) -> None:
         told["description"] = "; ".join(filter(None, (told["description"], said["description"])))
         mine = said["content"][PROBLEM]
         told["content"][PROBLEM] = {**mine, "examples": mine["examples"] | told["content"][PROBLEM]["examples"]}
+
+
+def _describe_known(operation: dict[str, Any]) -> None:
+    """Where there may be nothing new to tell, the header that asks for it."""
+    named = {parameter["name"].lower() for parameter in operation.get("parameters", ())}
+    if "304" in operation["responses"] and "if-none-match" not in named:
+        operation.setdefault("parameters", []).append(
+            {
+                "name": "If-None-Match",
+                "in": "header",
+                "required": False,
+                "schema": {"type": "string"},
+                "description": "ETags that one has already: nothing is sent again where it is still one of them.",
+            }
+        )
 
 
 def _close_maps(shape: Any) -> None:
@@ -204,7 +221,7 @@ def _example(status: int, code: str, kind: type[errors.TurnkeeperError]) -> dict
         "type": f"urn:turnkeeper:problem:{code}",
         "title": kind.title,
         "status": status,
-        "detail": f"{kind.title}. The detail says which one it is, and what to do next.",
+        "detail": text_of(kind),
         "code": code,
         "retryable": kind.retryable,
         "request_id": "req_5f0c1e2d3a4b5c6d7e8f9a0b",

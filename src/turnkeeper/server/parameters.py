@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import Header, Query
+from fastapi import Header, Query, Request, Response
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from turnkeeper.server.errors import invalid_header
@@ -52,6 +52,19 @@ def version_of(if_match: str | None) -> int | None:
     if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
         raise invalid_header("If-Match", "is an ETag of this resource, a number in quotes")
     return int(digits)
+
+
+NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "If-None-Match names its ETag."}}
+"""Beside a route whose ETag changes with everything that it tells."""
+
+
+def unless_known(request: Request, answer: Response) -> Response:
+    """This answer, or none of it where the caller says that it has it already."""
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    etag = answer.headers.get("etag")
+    if answer.status_code != 200 or etag is None or not known & {"*", etag}:
+        return answer
+    return Response(status_code=304, headers={"ETag": etag})
 
 
 def etag_of(version: int) -> str:

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
+from pydantic import WithJsonSchema
 
 from turnkeeper.errors import (
     EnvelopeInvalid,
@@ -21,7 +22,7 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import TALKING, WITH_BODY, problems
 from turnkeeper.server.parameters import IdempotencyKey, Limit, NoCursor
 from turnkeeper.server.wire import Page, page_of
-from turnkeeper.server.wire_knowledge import UnitChangesOut, UnitOut, UnitsIn
+from turnkeeper.server.wire_knowledge import UnitChangesOut, UnitOut, UnitsIn, change_of_unit
 
 router = APIRouter(prefix="/sessions/{session_id}/units", tags=["units"], route_class=GuardedRoute)
 
@@ -97,11 +98,8 @@ async def edit_unit(
     request: Request,
     change: Annotated[
         dict[str, Any],
-        Body(
-            min_length=1,
-            description="Fields of the unit with their new values.",
-            examples=[{"statement": "Ada likes the table by the window."}],
-        ),
+        WithJsonSchema(change_of_unit()),
+        Body(description="Fields of the unit with their new values."),
     ],
     keeper: Keeper,
     caller: Caller,

@@ -1,5 +1,6 @@
 """What travels over HTTP about units and knowledge bases."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from turnkeeper.model.knowledge_base import KnowledgeBase, Source
 from turnkeeper.model.reply import Reply
-from turnkeeper.model.unit import KeptUnit, Unit
+from turnkeeper.model.unit import EDITABLE, KeptUnit, Unit
 from turnkeeper.server.wire import Id, Inbound, Outbound, Title, one_of
 
 
@@ -163,3 +164,31 @@ def said_by(unit: Unit) -> dict[str, Any]:
     """Only what the unit says; a field that has nothing to say is left out."""
     said: dict[str, Any] = msgspec.to_builtins({**unit.given, "phase_scopes": unit.phase_scopes})
     return said
+
+
+def change_of_unit() -> dict[str, Any]:
+    """The JSON Schema of what may be changed in a unit by hand."""
+    parts = msgspec.json.schema(Unit)["$defs"]
+
+    def whole(part: Any) -> Any:
+        if isinstance(part, dict):
+            return whole(parts[part["$ref"].rpartition("/")[2]]) if "$ref" in part else _mapped(part, whole)
+        return [whole(each) for each in part] if isinstance(part, list) else part
+
+    said = parts["Unit"]["properties"]
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "examples": [{"claim": "Ada likes the table by the window."}],
+        "properties": {name: _without_default(whole(said[name])) for name in sorted(EDITABLE)},
+    }
+
+
+def _mapped(part: dict[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
+    return {name: change(value) for name, value in part.items()}
+
+
+def _without_default(schema: dict[str, Any]) -> dict[str, Any]:
+    """What is left out of a change stays as it is."""
+    return {name: value for name, value in schema.items() if name != "default"}

@@ -1,7 +1,7 @@
 """Stage what a command changes in the units of its session."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from turnkeeper.model.envelope import Command
 from turnkeeper.model.ids import UnitId
 from turnkeeper.model.plain_text import says_plain_text
 from turnkeeper.model.session import Custody
-from turnkeeper.model.unit import Unit, UnitChanges, UnitPlace, UnitStatus
+from turnkeeper.model.unit import EDITABLE, Unit, UnitChanges, UnitPlace, UnitStatus
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.custodian import Custodian
 from turnkeeper.ports.extractor import Extractor
@@ -20,14 +20,6 @@ from turnkeeper.ports.units import UnitStore
 from turnkeeper.steps.commit import settled
 from turnkeeper.steps.draft import TurnDraft
 from turnkeeper.steps.receive import pointed
-
-# Where a unit comes from is not for a person to say.
-PROVENANCE = {
-    *("id", "kind", "source_id", "chunk_id", "hash", "source_name", "source_type", "author", "ingested_at"),
-    *("chunk_index", "unit_index", "char_start", "char_end", "unit_type", "chunk_type", "section_title", "created_at"),
-    *("parent_ids", "child_ids", "derived_from_ids", "supersedes", "lifetime"),
-}
-EDITABLE = frozenset({field.name for field in fields(Unit)} - PROVENANCE)
 
 
 @dataclass(frozen=True, slots=True)
