@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import turnkeeper
+from tests.cli.inside import carried_out
 from tests.server.process import ServerProcess, a_server
 
 SECRET = "whsec_YSBzZWNyZXQ="
@@ -21,9 +21,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
     """What a command prints."""
-    done = turnkeeper(*arguments, "--url", server.url, "--token", "secret")
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+    done = carried_out(*arguments, "--url", server.url, "--token", "secret")
+    assert done.code == code, done.err
+    return done.out if code == 0 else done.err
 
 
 def test_a_binding_is_made_shown_listed_and_removed(server: ServerProcess, tmp_path: Path) -> None:

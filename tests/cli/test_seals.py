@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import turnkeeper
+from tests.cli.inside import carried_out
 from tests.server.process import ServerProcess, a_server
 
 
@@ -17,9 +17,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
-    done = turnkeeper(*arguments, "--url", server.url, "--token", "secret")
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+    done = carried_out(*arguments, "--url", server.url, "--token", "secret")
+    assert done.code == code, done.err
+    return done.out if code == 0 else done.err
 
 
 def test_a_session_is_released_into_a_file_and_adopted_from_it_until_its_key_is_retired(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.terminal import turnkeeper
+from tests.cli.inside import carried_out
 from tests.server.process import ServerProcess, a_server
 
 
@@ -16,9 +16,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
-    done = turnkeeper("sessions", *arguments, "--url", server.url, "--token", "secret")
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+    done = carried_out("sessions", *arguments, "--url", server.url, "--token", "secret")
+    assert done.code == code, done.err
+    return done.out if code == 0 else done.err
 
 
 def test_a_session_is_begun_changed_and_ended(server: ServerProcess) -> None:

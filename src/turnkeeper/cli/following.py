@@ -91,6 +91,8 @@ class _Told:
         match frame["type"]:
             case "run.accepted":
                 return self._of_run(run_id, "user"), self._asked(run_id), "cyan"
+            case "run.answered":
+                return self._of_run(run_id, "user"), "answers the question", "cyan"
             case "run.completed":
                 return self._of_run(run_id, "agent"), data.get("text") or "(said nothing)", ""
             case "run.waiting":
