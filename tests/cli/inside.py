@@ -6,24 +6,26 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from unittest import mock
 
+from tests.cli.terminal import ROOT
 from turnkeeper.cli.commands import run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    code: int
-    out: str
-    err: str
+    returncode: int
+    stdout: str
+    stderr: str
 
 
-def carried_out(*arguments: str, columns: int | None = None) -> Done:
+def carried_out(*arguments: str, columns: int | None = None, cwd: Path = ROOT) -> Done:
     """Carry out a command line. With `columns` it believes to be at a terminal that wide."""
     out, err = _Stream(columns), _Stream(columns)
-    with _alone(columns), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with _alone(columns), contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = run(arguments)
-    return Done(code=code, out=out.text, err=err.text)
+    return Done(returncode=code, stdout=out.text, stderr=err.text)
 
 
 class _Stream(io.TextIOWrapper):

@@ -22,8 +22,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
     """What a command prints."""
     done = carried_out(*arguments, "--url", server.url, "--token", "secret")
-    assert done.code == code, done.err
-    return done.out if code == 0 else done.err
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
 def test_a_binding_is_made_shown_listed_and_removed(server: ServerProcess, tmp_path: Path) -> None:

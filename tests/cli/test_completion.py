@@ -13,7 +13,7 @@ ASK = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _turnkeepe
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "turnkeeper.bash"
-    path.write_text(carried_out("completion", "bash").out)
+    path.write_text(carried_out("completion", "bash").stdout)
     return path
 
 
@@ -39,5 +39,5 @@ def test_commands_flags_and_their_values_are_completed(script: Path) -> None:
 def test_there_is_a_script_for_other_shells(shell: str, sign: str) -> None:
     printed = carried_out("completion", shell)
 
-    assert printed.code == 0
-    assert sign in printed.out
+    assert printed.returncode == 0
+    assert sign in printed.stdout

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from cyclopts import App
 
 from tests.cli.inside import carried_out
@@ -22,7 +21,7 @@ STAYS = {("serve",), ("bus",), ("bus", "say")}
 def test_every_command_says_what_it_does() -> None:
     helped = {path: carried_out(*path, "--help", columns=80) for path in COMMANDS}
 
-    lines = {path: plain(done.out).splitlines() for path, done in helped.items() if done.code == 0}
+    lines = {path: plain(done.stdout).splitlines() for path, done in helped.items() if done.returncode == 0}
     assert lines.keys() == COMMANDS.keys()
     assert [path for path, told in lines.items() if not told[0].startswith(f"Usage: turnkeeper {' '.join(path)}")] == []
     assert [path for path, told in lines.items() if max(map(len, told)) > 80] == []
@@ -46,18 +45,20 @@ def test_no_help_loads_the_server_or_its_client() -> None:
 def test_a_flag_that_no_command_has_is_refused_by_each() -> None:
     refused = {path: carried_out(*path, *needed(app), "--no-such-flag") for path, app in COMMANDS.items()}
 
-    assert {path: done.code for path, done in refused.items() if done.code != 2} == {}
-    assert [path for path, done in refused.items() if not done.err.startswith("turnkeeper: ")] == []
+    assert {path: done.returncode for path, done in refused.items() if done.returncode != 2} == {}
+    assert [path for path, done in refused.items() if not done.stderr.startswith("turnkeeper: ")] == []
 
 
-def test_without_a_server_each_command_says_so_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_without_a_server_each_command_says_so_in_words(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("{}")
     asking = {path: app for path, app in COMMANDS.items() if path not in STAYS and "--url" in flags(app)}
 
-    failed = {path: carried_out(*path, *needed(app), "--url", "http://127.0.0.1:1") for path, app in asking.items()}
+    failed = {
+        path: carried_out(*path, *needed(app), "--url", "http://127.0.0.1:1", cwd=tmp_path)
+        for path, app in asking.items()
+    }
 
-    told = {path: done.err for path, done in failed.items() if done.code in (1, 2)}
+    told = {path: done.stderr for path, done in failed.items() if done.returncode in (1, 2)}
     silent = {("chat",)}  # Nobody said anything.
     assert failed.keys() - told.keys() == silent
     unreached = {path for path, err in told.items() if "No server answers at http://127.0.0.1:1." not in err}

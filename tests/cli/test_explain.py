@@ -61,10 +61,10 @@ def test_in_full_each_part_says_what_it_was_given_and_what_it_gave(tmp_path: Pat
 def test_in_full_one_sees_what_belongs_together_across_the_tree(tmp_path: Path, runs: list[str]) -> None:
     told = carried_out("explain", runs[2], "--full", "--database", str(tmp_path / "x.db"), columns=80)
 
-    page = plain(told.out)
+    page = plain(told.stdout)
     assert "for: seed Where is the depot?" in page
     assert "from: result answer\n" in page
-    assert "\x1b[3" not in told.out  # with NO_COLOR there is none
+    assert "\x1b[3" not in told.stdout  # with NO_COLOR there is none
 
 
 def test_a_failed_run_says_why_and_where(tmp_path: Path, runs: list[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import turnkeeper
+from tests.cli.inside import carried_out
 from tests.server.process import ServerProcess, a_server
 from turnkeeper.cli.keys import moment_of
 
@@ -22,15 +22,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 def test_a_key_is_made_used_listed_and_revoked(server: ServerProcess) -> None:
     flags = ("--url", server.url, "--token", "open-sesame")
-    nothing = turnkeeper("keys", "list", *flags).stdout
+    nothing = carried_out("keys", "list", *flags).stdout
 
-    made = turnkeeper("keys", "create", "reports", "--limited-to", "*:read", "--expires", "90d", *flags)
+    made = carried_out("keys", "create", "reports", "--limited-to", "*:read", "--expires", "90d", *flags)
     token = made.stdout.strip()
-    read = turnkeeper("sessions", "list", "--url", server.url, "--token", token)
-    listed = turnkeeper("keys", "list", *flags).stdout
-    as_json = json.loads(turnkeeper("keys", "list", "--json", *flags).stdout)
-    revoked = turnkeeper("keys", "revoke", as_json[0]["id"], *flags)
-    after = turnkeeper("sessions", "list", "--url", server.url, "--token", token)
+    read = carried_out("sessions", "list", "--url", server.url, "--token", token)
+    listed = carried_out("keys", "list", *flags).stdout
+    as_json = json.loads(carried_out("keys", "list", "--json", *flags).stdout)
+    revoked = carried_out("keys", "revoke", as_json[0]["id"], *flags)
+    after = carried_out("sessions", "list", "--url", server.url, "--token", token)
 
     assert nothing.startswith("There are no keys yet.")
     assert token.startswith("tk_")
@@ -45,7 +45,7 @@ def test_a_key_is_made_used_listed_and_revoked(server: ServerProcess) -> None:
 def test_a_key_can_be_made_before_there_is_a_server(tmp_path: Path) -> None:
     database = tmp_path / "conversations.db"
 
-    made = turnkeeper(
+    made = carried_out(
         "keys", "create", "first", "--user", "gus", "--role", "owner", "--tenant", "globex", "--per-second", "5",
         "--database", str(database), "--json",
     )  # fmt: skip
@@ -66,7 +66,7 @@ def test_a_key_can_be_made_before_there_is_a_server(tmp_path: Path) -> None:
     ],
 )
 def test_a_key_that_cannot_be_meant_is_told(server: ServerProcess, arguments: tuple[str, ...], said: str) -> None:
-    done = turnkeeper("keys", "create", "odd", *arguments, "--url", server.url, "--token", "open-sesame")
+    done = carried_out("keys", "create", "odd", *arguments, "--url", server.url, "--token", "open-sesame")
 
     assert done.returncode != 0
     assert said in done.stderr

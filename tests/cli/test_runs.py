@@ -22,7 +22,7 @@ def told(server: ServerProcess, *arguments: str, columns: int | None = None) -> 
 
 
 def as_json(server: ServerProcess, *arguments: str) -> Any:
-    return json.loads(told(server, *arguments, "--json").out)
+    return json.loads(told(server, *arguments, "--json").stdout)
 
 
 def test_a_question_is_seen_and_answered(server: ServerProcess) -> None:
@@ -34,12 +34,12 @@ def test_a_question_is_seen_and_answered(server: ServerProcess) -> None:
     followed = told(server, "runs", "follow", asked["run_id"])
     again = told(server, "runs", "answer", asked["run_id"], "five")
 
-    assert "status    waiting\n" in shown.out
-    assert "asks      For how many?\n" in shown.out
-    assert answered.out == "A table for four.\n"
+    assert "status    waiting\n" in shown.stdout
+    assert "asks      For how many?\n" in shown.stdout
+    assert answered.stdout == "A table for four.\n"
     assert (run["id"], run["status"]) == (asked["run_id"], "completed")
-    assert followed.out == "For how many?\nA table for four.\n"
-    assert (again.code, "(run_not_waiting)" in again.err) == (1, True)
+    assert followed.stdout == "For how many?\nA table for four.\n"
+    assert (again.returncode, "(run_not_waiting)" in again.stderr) == (1, True)
 
 
 def test_a_run_that_failed_says_why_and_how_to_see_more(server: ServerProcess) -> None:
@@ -52,11 +52,11 @@ def test_a_run_that_failed_says_why_and_how_to_see_more(server: ServerProcess) -
     followed = told(server, "runs", "follow", run["id"])
     unknown = told(server, "runs", "show", "run_nobody")
 
-    assert listed.out.endswith("failing  agent_failed\n")
-    assert followed.code == 1
-    assert "The agent failed with RuntimeError" in followed.err
-    assert f"turnkeeper explain {run['id']}" in followed.err
-    assert (unknown.code, "(run_not_found)" in unknown.err) == (1, True)
+    assert listed.stdout.endswith("failing  agent_failed\n")
+    assert followed.returncode == 1
+    assert "The agent failed with RuntimeError" in followed.stderr
+    assert f"turnkeeper explain {run['id']}" in followed.stderr
+    assert (unknown.returncode, "(run_not_found)" in unknown.stderr) == (1, True)
 
 
 def test_a_run_is_stopped(server: ServerProcess) -> None:
@@ -64,7 +64,7 @@ def test_a_run_is_stopped(server: ServerProcess) -> None:
 
     stopped = told(server, "runs", "cancel", asked["run_id"])
 
-    assert stopped.out == f"{asked['run_id']} is cancelled.\n"
+    assert stopped.stdout == f"{asked['run_id']} is cancelled.\n"
 
 
 def test_a_session_is_followed_from_its_beginning_until_somebody_has_seen_enough(server: ServerProcess) -> None:
@@ -94,12 +94,12 @@ def test_a_session_that_is_not_there_and_a_beginning_that_is_none_are_told(serve
     missing = told(server, "sessions", "tail", "sess_nobody")
     odd = told(server, "sessions", "tail", "sess_nobody", "--from", "yesterday")
 
-    assert (missing.code, "(session_not_found)" in missing.err) == (1, True)
-    assert (odd.code, "--from is start or the number of an event" in odd.err) == (2, True)
+    assert (missing.returncode, "(session_not_found)" in missing.stderr) == (1, True)
+    assert (odd.returncode, "--from is start or the number of an event" in odd.stderr) == (2, True)
 
 
 def test_sessions_are_found_by_what_is_known_of_them(server: ServerProcess) -> None:
-    titled = told(server, "sessions", "create", "--agent", "doing", "--title", "Harbour lights").out.strip()
+    titled = told(server, "sessions", "create", "--agent", "doing", "--title", "Harbour lights").stdout.strip()
 
     found = as_json(server, "sessions", "list", "--agent", "doing", "--owner", "local", "--title", "harbour")
     later = told(server, "sessions", "list", "--created-from", "2999-01-01")
@@ -108,9 +108,9 @@ def test_sessions_are_found_by_what_is_known_of_them(server: ServerProcess) -> N
     none = told(server, "sessions", "list", "--limit", "0")
 
     assert [each["id"] for each in found] == [each["id"] for each in first] == [titled]
-    assert later.out.startswith("Nothing fits.")
-    assert (odd.code, "active_until" in odd.err) == (1, True)
-    assert none.code == 2
+    assert later.stdout.startswith("Nothing fits.")
+    assert (odd.returncode, "active_until" in odd.stderr) == (1, True)
+    assert none.returncode == 2
 
 
 def test_every_list_fits_into_a_terminal_and_says_what_to_do_when_it_is_empty(server: ServerProcess) -> None:
@@ -126,12 +126,12 @@ def test_every_list_fits_into_a_terminal_and_says_what_to_do_when_it_is_empty(se
     shown = {" ".join(each): told(server, *each, columns=80) for each in lists}
     data = {" ".join(each): as_json(server, *each) for each in lists}
 
-    assert {name: done.err for name, done in shown.items() if done.code} == {}
-    assert [name for name, done in shown.items() if not done.out] == []
-    assert [name for name, done in shown.items() if max(map(len, done.out.splitlines())) > 80] == []
+    assert {name: done.stderr for name, done in shown.items() if done.returncode} == {}
+    assert [name for name, done in shown.items() if not done.stdout] == []
+    assert [name for name, done in shown.items() if max(map(len, done.stdout.splitlines())) > 80] == []
     assert [name for name, found in data.items() if not isinstance(found, list)] == []
-    assert session in shown["sessions list"].out
-    assert "turnkeeper keys create NAME" in shown["keys list"].out
+    assert session in shown["sessions list"].stdout
+    assert "turnkeeper keys create NAME" in shown["keys list"].stdout
 
 
 @pytest.mark.parametrize("kind", ["sessions", "scope"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import turnkeeper
+from tests.cli.inside import carried_out
 from tests.server.process import Api, a_server
 
 
@@ -27,19 +27,19 @@ def test_a_hierarchy_is_made_and_looked_at_in_the_terminal(api: Api, tmp_path: P
     (tmp_path / "agent.json").write_text(json.dumps({"model_profile": "deep"}))
 
     made = [
-        turnkeeper("tenants", "create", "acme", "Acme", *at(api)),
-        turnkeeper("users", "create", "ada", "owner", "--tenant", "acme", *at(api)),
-        turnkeeper("projects", "create", "Harbour", "--id", "p1", "--terms", "terms.json", *at(api), cwd=tmp_path),
-        turnkeeper("objectives", "create", "p1", "Find", "--id", "o1", *at(api)),
-        turnkeeper("models", "put", "deep", "--file", "deep.json", *at(api), cwd=tmp_path),
-        turnkeeper("agents", "put", "echo", "--file", "agent.json", *at(api), cwd=tmp_path),
+        carried_out("tenants", "create", "acme", "Acme", *at(api)),
+        carried_out("users", "create", "ada", "owner", "--tenant", "acme", *at(api)),
+        carried_out("projects", "create", "Harbour", "--id", "p1", "--terms", "terms.json", *at(api), cwd=tmp_path),
+        carried_out("objectives", "create", "p1", "Find", "--id", "o1", *at(api)),
+        carried_out("models", "put", "deep", "--file", "deep.json", *at(api), cwd=tmp_path),
+        carried_out("agents", "put", "echo", "--file", "agent.json", *at(api), cwd=tmp_path),
     ]
     session = api.post("/sessions", {"project_id": "p1", "objective_id": "o1", "agent": "echo"}).json()["id"]
-    shown = turnkeeper("scope", "show", session, *at(api))
-    refused = turnkeeper("projects", "change", "p2", "--name", "x", *at(api))
+    shown = carried_out("scope", "show", session, *at(api))
+    refused = carried_out("projects", "change", "p2", "--name", "x", *at(api))
 
     assert [each.returncode for each in made] == [0] * 6, [each.stderr for each in made]
-    assert "acme  name Acme  status active  revision 1" in turnkeeper("tenants", "list", *at(api)).stdout
+    assert "acme  name Acme  status active  revision 1" in carried_out("tenants", "list", *at(api)).stdout
     assert "policy regulated (project)" in shown.stdout
     assert "model deep (agent)" in shown.stdout
     assert "limit max_steps 9 (project)" in shown.stdout

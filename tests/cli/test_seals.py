@@ -18,8 +18,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
     done = carried_out(*arguments, "--url", server.url, "--token", "secret")
-    assert done.code == code, done.err
-    return done.out if code == 0 else done.err
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
 def test_a_session_is_released_into_a_file_and_adopted_from_it_until_its_key_is_retired(

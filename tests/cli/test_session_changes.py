@@ -17,8 +17,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 def told(server: ServerProcess, *arguments: str, code: int = 0) -> str:
     done = carried_out("sessions", *arguments, "--url", server.url, "--token", "secret")
-    assert done.code == code, done.err
-    return done.out if code == 0 else done.err
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
 def test_a_session_is_begun_changed_and_ended(server: ServerProcess) -> None:
