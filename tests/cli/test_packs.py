@@ -155,7 +155,8 @@ def test_a_pack_is_pushed_listed_shown_and_compared(api: Api, tmp_path: Path) ->
     assert pushed.stdout.startswith("desk@1.0.0  ")
     assert again.stdout == pushed.stdout
     assert f"desk@1.0.0  {pushed.stdout.split()[1][:12]}  pushed " in listed.stdout
-    assert "REPORT_OUTAGE Report an outage (DETAILS > CONFIRM > REPORTED, with a form)" in " ".join(shown.stdout.split())
+    words = " ".join(shown.stdout.split())
+    assert "REPORT_OUTAGE Report an outage (DETAILS > CONFIRM > REPORTED, with a form)" in words
     assert file.stdout == demo_packs()["help-desk"]["knowledge/returns.md"]
     assert compared.stdout == "Nothing is different.\n"
 

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.inside import Done, carried_out
 from tests.cli.terminal import Terminal, plain
 from tests.server.process import ServerProcess, a_server
+from turnkeeper.cli.sessions import moment_in_utc
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,14 @@ def test_sessions_are_found_by_what_is_known_of_them(server: ServerProcess) -> N
     assert later.stdout.startswith("Nothing fits.")
     assert (odd.returncode, "active_until" in odd.stderr) == (1, True)
     assert none.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [("2026-03-01", "2026-03-01T00:00:00+00:00"), ("2026-03-01T12:00+02:00", "2026-03-01T12:00:00+02:00")],
+)
+def test_a_day_is_meant_in_utc(text: str, sent: str) -> None:
+    assert moment_in_utc(text) == sent
 
 
 def test_every_list_fits_into_a_terminal_and_says_what_to_do_when_it_is_empty(server: ServerProcess) -> None:
