@@ -74,6 +74,9 @@ ONLY_EMBEDDED = {
     "unaudited": "of a node",
     "verify_audit": "for an operator at the database; an export is verified anywhere",
     "critic": "is code",
+    "answering.answered": "a step of every request with a key",
+    "answering.claim": "a step of every request with a key",
+    "answering.refused": "a step of every request with a key",
     "approvals.settle_what_is_due": "upkeep of a node",
     "channels.binding": "asked by the server",
     "channels.door": "asked by the server",
@@ -82,6 +85,7 @@ ONLY_EMBEDDED = {
     "erasure.retain": "upkeep of a node",
     "keys.admit": "asked by the server",
     "keys.found": "asked by the server",
+    "keys.is_live": "asked by the server",
     "keys.log_in": "for browsers",
     "keys.log_out": "for browsers",
     "packs.push_demos": "of a node; demo_packs gives the files to push",
@@ -192,11 +196,14 @@ def misfits(name: str, here: dict[str, Any], there: dict[str, Any]) -> Iterator[
     yield from (f"lacks {each!r}" for each in sorted(lacks) if theirs[each].kind is not inspect.Parameter.VAR_KEYWORD)
 
 
-async def test_every_route_is_called_by_some_verb(embedded: Turnkeeper) -> None:
+async def test_every_route_is_called_by_some_verb_and_with_a_key_where_it_takes_one(embedded: Turnkeeper) -> None:
     asked: set[tuple[str, str]] = set()
+    keyed: set[tuple[str, str]] = set()
 
     def note(request: httpx2.Request) -> httpx2.Response:
         asked.add((request.method, request.url.path))
+        if "idempotency-key" in request.headers:
+            keyed.add((request.method, request.url.path))
         return httpx2.Response(418)
 
     http = httpx2.AsyncClient(base_url="http://nobody", transport=httpx2.MockTransport(note))
@@ -210,6 +217,14 @@ async def test_every_route_is_called_by_some_verb(embedded: Turnkeeper) -> None:
     routes = {f"{method.upper()} {path}" for path, operations in paths.items() for method in operations}
     uncalled = {route for route in routes if not any(fits(route, *each) for each in asked)}
     assert uncalled == UNCALLED.keys()
+    taking = {route for route in routes - UNCALLED.keys() if takes_a_key(paths, route)}
+    assert {route for route in routes if any(fits(route, *each) for each in keyed)} == taking
+
+
+def takes_a_key(paths: dict[str, Any], route: str) -> bool:
+    method, _, path = route.partition(" ")
+    parameters = paths[path][method.lower()].get("parameters", [])
+    return "idempotency-key" in {parameter["name"].lower() for parameter in parameters}
 
 
 def fits(route: str, method: str, path: str) -> bool:
