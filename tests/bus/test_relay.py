@@ -435,6 +435,27 @@ async def everything_of(deaf: socket.socket) -> bytes:
     return bytes(found)
 
 
+async def test_who_came_in_by_a_token_is_sent_away_when_it_is_taken_back() -> None:
+    good: dict[str, bool | None] = {"good": True, "other": True}
+
+    async def admits(token: str, address: str) -> bool | None:
+        return good.get(token, False)
+
+    async with (
+        Relay(port=0, admits=admits) as relay,
+        a_socket(f"{relay.url}?token=good") as one,
+        a_socket(f"{relay.url}?token=other") as other,
+    ):
+        good["other"] = None
+        await relay.look_again()
+        good["good"] = False
+        await relay.look_again()
+        await asyncio.wait_for(one.wait_closed(), 10)
+
+        assert (one.close_code, one.close_reason) == (1008, "the token is not good any more")
+        assert other.close_code is None
+
+
 async def admits_nobody(token: str, address: str) -> bool:
     return False
 

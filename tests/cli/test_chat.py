@@ -97,6 +97,7 @@ def test_a_failed_answer_is_told_and_the_conversation_goes_on(tmp_path: Path) ->
 
     assert talked.returncode == 1
     assert "The agent failed with RuntimeError" in talked.stderr
+    assert f"explain --url {server.url} run_" in talked.stderr
     assert "secret words" not in talked.stderr
 
 
@@ -137,6 +138,33 @@ def test_a_person_talks_asks_why_and_leaves(tmp_path: Path) -> None:
         assert f"chat --database {tmp_path / 'x.db'} --session sess_" in terminal.seen
 
 
+def test_a_person_sees_what_was_learned_used_and_wanted(tmp_path: Path) -> None:
+    flags = ["--database", str(tmp_path / "x.db"), "--agent", "symbolic", "--pack", "table-booking"]
+    with Terminal("chat", *flags) as terminal:
+        terminal.until("> ")
+        terminal.type("/units\n")
+        terminal.until("Nothing is known yet.")
+        terminal.type("A table tomorrow\n")
+        terminal.until("agent symbolic")
+        terminal.until("BOOK_TABLE · DETAILS · still needs party_size, time, name, phone")
+        terminal.type("/intent\n")
+        terminal.until("missing    party_size, time, name, phone")
+        terminal.type("/quit\n")
+
+        assert terminal.ended() == 0
+    with Terminal("chat", *flags[:4]) as terminal:
+        terminal.until("> ")
+        terminal.type("The ferry leaves at six.\n")
+        terminal.until("1 unit learned")
+        terminal.type("When does the ferry leave?\n")
+        terminal.until("1 unit used")
+        terminal.type("/units\n")
+        terminal.until("turn 1  Description  The ferry leaves at six.")
+        terminal.type("/quit\n")
+
+        assert terminal.ended() == 0
+
+
 def test_a_person_stops_an_answer_and_talks_on(tmp_path: Path) -> None:
     database = tmp_path / "x.db"
     with a_server(database, "--token", "sesame-open") as server:
@@ -145,6 +173,7 @@ def test_a_person_stops_an_answer_and_talks_on(tmp_path: Path) -> None:
             terminal.until("> ")
             terminal.type("Book\n")
             terminal.until("For how many?")
+            terminal.until("It asks back")
             terminal.until("? ")
             terminal.type("four\n")
             terminal.until("A table for four.")

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.bus.house import a_house, a_settings
+from tests.cli.inside import carried_out
 from tests.cli.terminal import Terminal, plain, turnkeeper
 from tests.server.process import ServerProcess, a_server, everything_in
 from turnkeeper import Turnkeeper, TurnkeeperError
@@ -55,6 +56,15 @@ def test_in_full_each_part_says_what_it_was_given_and_what_it_gave(tmp_path: Pat
     assert "superseded  session::t0001::unit-001 by session::t0002::unit-000\n" in told.stdout
     assert "│     │     in: The port is 81.\n" in told.stdout
     assert '│     │     out: {"units":["The port is 81."],"asked":[]}\n' in told.stdout
+
+
+def test_in_full_one_sees_what_belongs_together_across_the_tree(tmp_path: Path, runs: list[str]) -> None:
+    told = carried_out("explain", runs[2], "--full", "--database", str(tmp_path / "x.db"), columns=80)
+
+    page = plain(told.out)
+    assert "for: seed Where is the depot?" in page
+    assert "from: result answer\n" in page
+    assert "\x1b[3" not in told.out  # with NO_COLOR there is none
 
 
 def test_a_failed_run_says_why_and_where(tmp_path: Path, runs: list[str]) -> None:

@@ -64,20 +64,22 @@ async def test_a_key_of_another_tenant_is_not_found_and_not_revoked(store: Store
     key = await kept(store)
 
     assert await store.keys.find(OTHERS, key.id) is None
-    assert await store.keys.list(OTHERS, user=None, before=None, limit=10) == []
+    assert await store.keys.list(OTHERS, KeyKind.KEY, user=None, before=None, limit=10) == []
     with pytest.raises(KeyNotFound):
         await store.keys.revoke(OTHERS, key.id, audit_of("revoke_key", OTHERS), at=LATER)
     assert await store.keys.find(TENANT, key.id) == key
 
 
-async def test_keys_are_listed_newest_first_without_logins(store: Store) -> None:
+async def test_keys_are_listed_newest_first_and_logins_by_themselves(store: Store) -> None:
     first, second, third = await kept(store), await kept(store, user=EVE), await kept(store)
-    await kept(store, kind=KeyKind.LOGIN, expires_at=LATER)
+    login = await kept(store, kind=KeyKind.LOGIN, expires_at=LATER)
 
-    assert list(await store.keys.list(TENANT, user=None, before=None, limit=10)) == [third, second, first]
-    assert list(await store.keys.list(TENANT, user=None, before=second.id, limit=10)) == [first]
-    assert list(await store.keys.list(TENANT, user=EVE, before=None, limit=10)) == [second]
-    assert list(await store.keys.list(TENANT, user=USER, before=None, limit=1)) == [third]
+    assert list(await store.keys.list(TENANT, KeyKind.KEY, user=None, before=None, limit=10)) == [third, second, first]
+    assert list(await store.keys.list(TENANT, KeyKind.KEY, user=None, before=second.id, limit=10)) == [first]
+    assert list(await store.keys.list(TENANT, KeyKind.KEY, user=EVE, before=None, limit=10)) == [second]
+    assert list(await store.keys.list(TENANT, KeyKind.KEY, user=USER, before=None, limit=1)) == [third]
+    for user in (None, USER):
+        assert list(await store.keys.list(TENANT, KeyKind.LOGIN, user=user, before=None, limit=9)) == [login]
 
 
 async def test_a_revoked_key_keeps_the_moment_of_its_first_revocation(store: Store) -> None:
@@ -116,3 +118,15 @@ async def test_logins_that_are_over_go_with_the_next_one_of_their_user(store: St
 
     assert await store.keys.find(TENANT, over.id) is None
     assert await store.keys.find(TENANT, of_eve.id) == of_eve
+
+
+async def test_of_too_many_logins_the_oldest_gives_way(store: Store) -> None:
+    first = await kept(store, kind=KeyKind.LOGIN, expires_at=LATER)
+    second = await kept(store, kind=KeyKind.LOGIN, expires_at=LATER)
+    of_eve = await kept(store, kind=KeyKind.LOGIN, expires_at=LATER, user=EVE)
+
+    third = await kept(store, kind=KeyKind.LOGIN, expires_at=LATER, most=2)
+
+    logins = await store.keys.list(TENANT, KeyKind.LOGIN, user=None, before=None, limit=9)
+    assert list(logins) == [third, of_eve, second]
+    assert await store.keys.find(TENANT, first.id) is None

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.server.process import a_server, audit_of
-from turnkeeper import Turnkeeper
+from turnkeeper import Principal, Turnkeeper
 from turnkeeper.ports.identities import Shown
 from turnkeeper.server.app import create_app
 
@@ -20,8 +20,8 @@ class BrokenIdentities:
     async def shown(self, token: str) -> Shown:
         raise RuntimeError(f"secret {token}")
 
-    def stands_for(self, mark: str) -> bool:
-        return False
+    def standing(self, mark: str) -> Principal | None:
+        return None
 
 
 async def test_an_unforeseen_fault_is_a_problem_without_its_words(

@@ -86,6 +86,34 @@ def test_readers_of_a_feed_do_not_hold_a_server_up(tmp_path: Path) -> None:
     assert "Traceback" not in server.complained
 
 
+def test_a_reader_goes_on_at_another_node_where_the_first_one_left(tmp_path: Path) -> None:
+    database, gate = tmp_path / "going.db", tmp_path / "gate"
+    with a_server(database, *TOKEN, TURNKEEPER_GRACE_SECONDS="0.2") as first, a_server(database, *TOKEN) as second:
+        api, other = first.api("sesame-open"), second.api("sesame-open")
+        session_id = api.post("/sessions", {"agent": "gated"}).json()["id"]
+        body = {"message": "One", "session_id": session_id, "params": {"gate": str(gate)}}
+        with first.api("sesame-open").streaming("GET", f"/sessions/{session_id}/feed") as events:
+            chats = Calls(lambda: api.post("/chat", body))
+            wait_for(f"{gate}.reached")
+            seen = [next(events)]
+            first.stop()
+            seen += list(events)
+        given_up = chats.results()[0].json()["run_id"]
+
+        resumed = {"headers": {"Last-Event-ID": str(seen[-1].id)}}
+        with other.streaming("GET", f"/sessions/{session_id}/feed", **resumed) as events:
+            other.chat("Two", session_id=session_id)
+            for event in events:
+                seen.append(event)
+                if event.type == "run.completed":
+                    break
+
+    assert [event.data["prev"] for event in seen[1:]] == [event.data["seq"] for event in seen[:-1]]
+    ends = [(event.type, event.data["run_id"] == given_up) for event in seen if event.type.startswith("run.")]
+    assert (ends[0], ends[-1]) == (("run.accepted", True), ("run.completed", False))
+    assert any(is_given_up and type not in ("run.accepted", "run.started") for type, is_given_up in ends), ends
+
+
 def test_a_taken_port_is_said_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -1,5 +1,6 @@
 """Identities by JSON Web Token."""
 
+import asyncio
 import base64
 import hmac
 import json
@@ -15,6 +16,7 @@ from joserfc.jwk import ECKey, KeySet, OctKey, OKPKey, RSAKey
 from tests.server.callers import a_house
 from turnkeeper import Role, Settings
 from turnkeeper.errors import IssuerUnavailable, NotAuthenticated, TokenExpired
+from turnkeeper.server.identities import AllIdentities, StaticIdentities
 from turnkeeper.server.jwt import IssuerKeys, JwtIdentities, jwt_identities
 
 SECRET = "a secret of thirty-two bytes or more"
@@ -220,3 +222,38 @@ async def test_a_token_of_the_issuer_opens_the_door(tmp_path: Path) -> None:
 
         assert said.status_code == 200
         assert (await stranger("GET", f"/sessions/{said.json()['session_id']}")).status_code == 404
+
+
+async def test_an_expired_token_is_told_as_one_beside_other_identities() -> None:
+    both = AllIdentities(StaticIdentities([]), by_secret())
+
+    with pytest.raises(TokenExpired):
+        await both.shown(signed({**CLAIMS, "exp": NOON.timestamp() - 31}))
+    with pytest.raises(NotAuthenticated):
+        await both.shown("nobody's")
+
+
+@pytest.mark.parametrize("moment", [float("nan"), float("inf"), -1, 1e300])
+async def test_a_moment_that_is_none_lets_nobody_in(moment: float) -> None:
+    with pytest.raises(NotAuthenticated):
+        await by_secret().shown(signed({**CLAIMS, "exp": moment}))
+
+
+async def test_an_issuer_that_is_away_is_asked_once_for_all_who_wait() -> None:
+    issuer = Issuer(RSA)
+    issuer.is_away = True
+    identities = issuer.identities()
+    token = signed(CLAIMS, alg="RS256", key=RSA, kid="first")
+
+    refused = await asyncio.gather(*(identities.shown(token) for _ in range(20)), return_exceptions=True)
+
+    assert {type(each) for each in refused} == {IssuerUnavailable}
+    assert issuer.asked == 1
+
+
+async def test_a_token_that_names_no_key_is_checked_with_each() -> None:
+    issuer = Issuer(RSA, CURVE)
+
+    shown = await issuer.identities().shown(signed(CLAIMS, alg="ES256", key=CURVE))
+
+    assert shown.principal.user == "ada"

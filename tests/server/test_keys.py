@@ -4,13 +4,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from fastapi import Request
+from fastapi import FastAPI, Request
 
 from tests.server.callers import ADA, BEN, Callers, a_house
 from turnkeeper import Role, TenantId, UserId
 from turnkeeper.model.principal import Principal
+from turnkeeper.server.app import create_app
 from turnkeeper.server.closing import Closing
 from turnkeeper.server.guard import is_still_let_in
+from turnkeeper.server.identities import Identity, StaticIdentities, hash_of
 from turnkeeper.server.sse import Stream
 
 VERA = Principal(tenant=TenantId("acme"), user=UserId("vera"), role=Role.VIEWER)
@@ -36,7 +38,7 @@ async def test_a_key_is_made_used_listed_and_revoked(tmp_path: Path) -> None:
         assert read["rate"] == {"per_second": 5.0, "burst": 9}
         assert "token" not in read
         assert revoked.json()["revoked_at"] is not None
-        assert (after.status_code, after.json()["code"]) == (401, "unauthenticated")
+        assert (after.status_code, after.json()["code"]) == (401, "token_revoked")
 
 
 async def test_a_limited_key_opens_what_it_is_for_and_nothing_else(tmp_path: Path) -> None:
@@ -81,7 +83,9 @@ async def test_the_key_of_an_agent_reads_its_session_and_changes_nothing(tmp_pat
         assert (await bot("GET", f"/sessions/{said['session_id']}/messages")).status_code == 200
         assert (await bot("GET", f"/sessions/{other['session_id']}")).status_code == 404
         assert (await bot("POST", "/keys", {"name": "more"})).status_code == 403
-        assert (await bot("POST", "/chat", {"message": "Hi", **said})).status_code in (403, 422)
+        chat = await bot("POST", "/chat", {"message": "Hi", "session_id": said["session_id"]})
+        assert (chat.status_code, chat.json()["code"]) == (403, "scope_denied")
+        assert (await bot("GET", "/me")).json()["session_id"] == said["session_id"]
 
 
 @pytest.mark.parametrize(
@@ -156,3 +160,32 @@ async def shown(house: Callers, token: str) -> Request:
     request = Request({"type": "http", "app": house.app, "state": {}, "headers": []})
     request.state.shown = await house.app.state.tokens.shown(token, address="192.0.2.7")
     return request
+
+
+async def test_a_token_that_is_bound_to_a_session_brings_nothing_through_a_door(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        session = (await house.ben("POST", "/chat", {"message": "Hello"})).json()["session_id"]
+        bound = (await house.ben("POST", "/keys", {"name": "bot", "session_id": session})).json()["token"]
+        door = (await house.ada("POST", "/bindings", {"name": "app", "channel": "api", "auth": "token"})).json()
+
+        refused = await house.with_token(bound)("POST", f"/channels/api/{door['id']}", {"text": "Hi", "user": "ben"})
+
+        assert (refused.status_code, refused.json()["code"]) == (403, "scope_denied")
+
+
+async def test_what_was_answered_once_is_not_told_to_who_may_not_see_it_any_more(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        await house.keeper.users.create("adam", role="admin", principal=ADA)
+        adam = Callers(house.keeper, with_adam(house)).with_token("token-of-adam")
+        session = (await house.ben("POST", "/chat", {"message": "Hello"})).json()["session_id"]
+        first = await adam("POST", f"/sessions/{session}/pause", idempotency_key="once-1")
+
+        await house.keeper.users.change("adam", role="member", principal=ADA)
+        again = await adam("POST", f"/sessions/{session}/pause", idempotency_key="once-1")
+
+        assert (first.status_code, again.status_code) == (200, 404)
+
+
+def with_adam(house: Callers) -> FastAPI:
+    adam = Principal(tenant=TenantId("acme"), user=UserId("adam"), role=Role.ADMIN)
+    return create_app(house.keeper, StaticIdentities([Identity(token_hash=hash_of("token-of-adam"), principal=adam)]))

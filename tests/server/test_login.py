@@ -1,13 +1,15 @@
 """Logging a browser in."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server.callers import Callers, Calls, a_house
+from tests.server.callers import ADA, Callers, Calls, a_house
+from turnkeeper import Principal, Role
 from turnkeeper.server.app import create_app
-from turnkeeper.server.identities import StaticIdentities
+from turnkeeper.server.identities import Identity, StaticIdentities, hash_of
 
 
 async def logged_in(house: Callers, token: str = "token-of-ben") -> tuple[Calls, dict[str, Any]]:
@@ -133,3 +135,74 @@ async def test_a_bearer_needs_no_word_of_a_page(tmp_path: Path) -> None:
 
         assert (me["user"], me["role"], me["rights"], me["csrf"]) == ("ben", "member", ["read", "write"], None)
         assert (await house.ben("POST", "/chat", {"message": "Hi"}, sec_fetch_site="cross-site")).status_code == 200
+
+
+def with_people(house: Callers, *people: Principal) -> Callers:
+    """The same house after a restart with another file of identities."""
+    named = [Identity(token_hash=hash_of(f"token-of-{who.user}"), principal=who) for who in people]
+    return Callers(house.keeper, create_app(house.keeper, StaticIdentities(named)))
+
+
+async def test_a_login_speaks_for_whom_its_token_speaks_now(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        browser, before = await logged_in(house, "token-of-ada")
+        demoted = with_people(house, replace(ADA, role=Role.VIEWER)).with_token(None)
+        demoted.client.cookies.update(dict(browser.client.cookies))
+
+        after = (await demoted("GET", "/me")).json()
+
+        assert (before["role"], after["role"]) == ("owner", "viewer")
+
+
+async def test_a_login_has_the_role_that_the_directory_says(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        await house.keeper.users.create("ben", role="admin", principal=ADA)
+        browser, told = await logged_in(house)
+
+        assert told["role"] == (await browser("GET", "/me")).json()["role"] == "admin"
+
+
+async def test_a_login_with_a_key_counts_for_the_rate_of_the_key(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        rate = {"per_second": 0.001, "burst": 2}
+        key = (await house.ben("POST", "/keys", {"name": "slow", "rate": rate})).json()
+        browser, _ = await logged_in(house, key["token"])
+
+        answers = [(await browser("GET", "/sessions")).status_code for _ in range(3)]
+
+        assert answers == [200, 429, 429]
+
+
+async def test_who_has_a_limited_or_bound_token_may_see_who_they_are_and_leave(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        session = (await house.ben("POST", "/chat", {"message": "Hello"})).json()["session_id"]
+        for body in ({"name": "x", "limited_to": ["kbs:read"]}, {"name": "y", "session_id": session}):
+            token = (await house.ben("POST", "/keys", body)).json()["token"]
+            browser, me = await logged_in(house, token)
+
+            assert (await browser("GET", "/me")).status_code == 200
+            assert (await browser("DELETE", "/login", x_csrf_token=me["csrf"])).status_code == 204
+
+
+async def test_an_old_cookie_is_no_guess(tmp_path: Path) -> None:
+    async with a_house(tmp_path, failed_tokens=3) as house:
+        browser, _ = await logged_in(house)
+        restarted = with_people(house, ADA)
+        tab = restarted.with_token(None)
+        tab.client.cookies.update(dict(browser.client.cookies))
+
+        asked = [(await tab("GET", "/me")).json()["code"] for _ in range(10)]
+
+        assert asked == ["token_revoked"] * 10
+        assert (await restarted.ada("GET", "/me")).status_code == 200
+
+
+async def test_logins_are_listed_and_ended_like_keys(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        browser, _ = await logged_in(house)
+        (login,) = (await house.ben("GET", "/keys?kind=login")).json()["items"]
+
+        await house.ada("POST", f"/keys/{login['id']}/revoke")
+
+        assert (await browser("GET", "/me")).status_code == 401
+        assert (await house.ben("GET", "/keys")).json()["items"] == []

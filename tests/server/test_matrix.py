@@ -21,6 +21,8 @@ WITHOUT_TOKEN = {("POST", f"{PREFIX}/login")}
 BY_BINDING = {("POST", f"{PREFIX}/channels/{{channel}}/{{binding}}")}
 """Where a binding says whether a token is needed, or a signature."""
 ENDLESS = "/feed"
+ALWAYS = {f"{PREFIX}/me", f"{PREFIX}/login"}
+"""Who one is, and leaving."""
 
 ROLES = {role.value: Principal(tenant=ACME, user=UserId(f"some-{role}"), role=role) for role in Role}
 OPERATOR = Principal(tenant=ACME, user=UserId("some-operator"), role=Role.VIEWER, is_operator=True)
@@ -94,6 +96,9 @@ async def test_a_token_that_is_limited_elsewhere_gets_nowhere(tmp_path: Path) ->
             if (operation.method, operation.path) in WITHOUT_TOKEN | BY_BINDING:
                 continue
             status, body = await world.ask("limited", operation, world.ids)
+            if operation.path in ALWAYS:
+                assert status < 300
+                continue
 
             assert status == 403, (operation, status, body)
             assert operation.method == "HEAD" or json.loads(body)["needs"]
@@ -111,7 +116,7 @@ async def test_nobody_gets_anywhere_without_a_token_nor_by_the_id_of_a_session(t
             for who in ("nobody", "who knows an id"):
                 status, body = await world.ask(who, operation, world.ids)
 
-                assert status in (401, 429), (who, operation, status, body)
+                assert status == 401, (who, operation, status, body)
 
 
 async def test_owners_of_another_tenant_get_to_nothing_of_this_one(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ async def test_what_no_store_can_write_is_refused_before_it_gets_there(
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/projects", "GET, POST"),
-        ("DELETE", "/projects/x", "GET, PATCH"),
+        ("PUT", "/projects", "GET, HEAD, POST"),
+        ("DELETE", "/projects/x", "GET, HEAD, PATCH"),
         ("GET", "/sessions/x/layout", "DELETE, PUT"),
     ],
 )

@@ -251,6 +251,26 @@ def test_every_operation_and_parameter_is_described(document: dict[str, Any]) ->
             assert parameter.get("description"), (where, parameter["name"])
 
 
+def test_every_field_of_every_body_says_what_it_means(document: dict[str, Any]) -> None:
+    bodies = {name: part for name, part in document["components"]["schemas"].items() if name.endswith("In")}
+    mute = [
+        f"{title}.{name}"
+        for title, body in bodies.items()
+        for name, part in body.get("properties", {}).items()
+        if not part.get("description")
+    ]
+
+    assert len(bodies) > 40
+    assert mute == []
+
+
+def test_problems_speak_in_their_own_words(document: dict[str, Any]) -> None:
+    told = {code: example["value"]["detail"] for code, example in document["components"]["examples"].items()}
+
+    assert told["session_not_found"].startswith("There is no session 'sess_")
+    assert len({detail for detail in told.values() if "The detail says which one it is" not in detail}) > 60
+
+
 def test_every_json_body_and_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
     checked = 0
     for where, operation in operations_of(document):

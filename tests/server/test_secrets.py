@@ -69,8 +69,11 @@ def test_no_secret_and_no_word_of_a_user_gets_into_logs_audit_errors_or_metrics(
         own = httpx2.Client(base_url=f"{server.url}/api/v1", headers={"Authorization": f"Bearer {token}"})
         key = own.post("/keys", json={"name": "robot"}).json()
         marks.put[key["token"]] = "the token of a key"
-        secret = marks("the secret of a binding")
-        made = own.post("/bindings", json={"name": "door", "channel": "webhook", "auth": "signature", "secret": secret})
+        secret = "whsec_" + (marks("the secret of a binding") + "ab") * 2
+        made = own.post(
+            "/bindings", json={"name": "door", "channel": "webhook", "auth": "signature", "secrets": [secret]}
+        )
+        assert made.status_code == 201, made.text
         own.post(f"/channels/webhook/{made.json().get('id')}", content=marks("an unsigned message"))
         own.post("/chat", json={"message": marks("a message that is answered")})
         own.get("/me", headers={"Authorization": f"Bearer {key['token']}"})

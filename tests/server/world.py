@@ -102,7 +102,7 @@ class World:
 @asynccontextmanager
 async def a_world(tmp_path: Path) -> AsyncIterator[World]:
     database = tmp_path / "conversations.db"
-    async with Turnkeeper.open(database, default_agent="echo") as keeper:
+    async with Turnkeeper.open(database, default_agent="echo", failed_tokens=100_000) as keeper:
         set_up(keeper)
         people = [Identity(token_hash=hash_of(f"token-of-{name}"), principal=who) for name, who in WHO.items()]
         app = create_app(keeper, StaticIdentities(people))

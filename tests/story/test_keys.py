@@ -17,6 +17,7 @@ from turnkeeper.errors import (
     RateLimited,
     SessionNotFound,
     TokenExpired,
+    TokenRevoked,
 )
 from turnkeeper.model.api_key import ApiKey
 from turnkeeper.model.policy import Rate
@@ -262,20 +263,67 @@ async def test_a_login_lasts_no_longer_than_what_it_was_made_with(house: Turnkee
     assert login.key.expires_at == soon
 
 
-async def test_a_login_is_no_key_that_anyone_sees_or_revokes(house: Turnkeeper) -> None:
-    login = await house.keys.log_in(BEN, parent="other", lasts=DAY, until=None, trace_id=None)
+async def test_logins_are_seen_and_ended_by_whom_they_are_of_and_by_who_sees_the_tenant(house: Turnkeeper) -> None:
+    logins = [await house.keys.log_in(BEN, parent="other", lasts=DAY, until=None, trace_id=None) for _ in range(2)]
+    seen = await house.keys.list(kind="login", principal=BEN)
 
+    await house.keys.revoke(logins[0].key.id, principal=BEN)
+    await house.keys.revoke(logins[1].key.id, principal=ADA)
+
+    assert {each.id for each in seen} == {each.key.id for each in logins}
     assert await house.keys.list(principal=ADA) == []
-    with pytest.raises(KeyNotFound):
-        await house.keys.revoke(login.key.id, principal=ADA)
+    for login in logins:
+        with pytest.raises(NotAuthenticated):
+            await entering(house, login.token)
+
+
+async def test_what_a_key_makes_ends_with_it_and_is_used_no_more_often(house: Turnkeeper, clock: SteppedClock) -> None:
+    soon, slow = clock.now() + timedelta(minutes=1), Rate(per_second=1, burst=1)
+    maker = await house.keys.create("maker", expires_at=soon, rate=slow, principal=BEN)
+    holder = maker.key.principal
+    child = await house.keys.create("child", rate=Rate(per_second=50, burst=50), principal=holder)
+    grandchild = await house.keys.create("grandchild", principal=child.key.principal)
+
+    await entering(house, grandchild.token)
+    await house.keys.revoke(maker.key.id, principal=BEN)
+
+    assert [(each.key.expires_at, each.key.rate) for each in (child, grandchild)] == [(soon, slow)] * 2
+    for each in (child, grandchild):
+        with pytest.raises(TokenRevoked):
+            await entering(house, each.token)
+
+
+async def test_a_token_that_is_bound_to_a_session_makes_no_keys(house: Turnkeeper) -> None:
+    session = await house.create_session(principal=BEN)
+    bound = (await house.keys.create("bot", session_id=session.id, principal=BEN)).key.principal
+
+    with pytest.raises(NotAllowed):
+        await house.keys.create("more", principal=bound)
+
+
+async def test_an_operator_binds_no_key_to_a_session_of_another_tenant(house: Turnkeeper) -> None:
+    session = await house.create_session(principal=OPERATOR)
+
+    with pytest.raises(EnvelopeInvalid):
+        await house.keys.create("bot", session_id=session.id, tenant="globex", principal=OPERATOR)
+
+
+async def test_the_key_of_an_agent_that_is_bound_to_nothing_writes_no_more_than_its_user(house: Turnkeeper) -> None:
+    await house.users.create("ben", role="member", principal=ADA)
+    made = await house.keys.create("robot", user="ben", role="agent", principal=ADA)
+
+    await house.users.change("ben", role="viewer", principal=ADA)
+
+    assert not (await house.directory.admitted(made.key.principal)).may_write
 
 
 async def test_logging_out_ends_a_login_and_no_other_key(house: Turnkeeper) -> None:
     made = await house.keys.create("mine", principal=BEN)
     login = await house.keys.log_in(BEN, parent="other", lasts=DAY, until=None, trace_id=None)
 
-    await house.keys.log_out(made.key.principal)
-    await house.keys.log_out(login.key.principal)
+    await house.keys.log_out(made.key.id, BEN)
+    await house.keys.log_out("no such login", BEN)
+    await house.keys.log_out(login.key.id, BEN)
 
     await entering(house, made.token)
     with pytest.raises(NotAuthenticated):

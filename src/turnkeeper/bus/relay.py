@@ -30,8 +30,10 @@ PATH = "/core"
 GREETING = b'{"type":"connected","data":{},"context":{"session":{"session_id":"default"}}}'
 MiB = 1_048_576
 
-GOING_AWAY, NOT_TEXT, TOO_SLOW = 1001, 1007, 1008
+GOING_AWAY, NOT_TEXT, TOO_SLOW, TAKEN_BACK = 1001, 1007, 1008, 1008
 CLOSING = "the bus is closing"
+NOT_GOOD_ANY_MORE = "the token is not good any more"
+LOOK_AGAIN_SECONDS = 2.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,9 +52,10 @@ class RelayCounts:
 class Relay:
     """Serves `ws://host:port/core`.
 
-    `admits` says whether a token is good that comes from an address. Where it is given, whoever comes from another
-    machine must bring one. A relay that listens on loopback only asks for none. `guard` says what to relay for a frame;
-    without one it is the frame. `farewell_seconds` is how long somebody who is sent away may take to hear why.
+    `admits` says whether a token is good that comes from an address; None when that cannot be told now. Where it is
+    given, whoever comes from another machine must bring one. A relay that listens on loopback only asks for none.
+    `guard` says what to relay for a frame; without one it is the frame. `farewell_seconds` is how long somebody who is
+    sent away may take to hear why.
     """
 
     def __init__(
@@ -60,7 +63,7 @@ class Relay:
         host: str = "127.0.0.1",
         port: int = 8181,
         *,
-        admits: Callable[[str, str], Awaitable[bool]] | None = None,
+        admits: Callable[[str, str], Awaitable[bool | None]] | None = None,
         guard: Callable[[bytes], bytes | None] | None = None,
         frame_bytes: int = 10 * MiB,
         queue_bytes: int = 32 * MiB,
@@ -76,6 +79,7 @@ class Relay:
         self._listeners: set[_Listener] = set()
         self._server: Server | None = None
         self._is_open_to_others = False
+        self._looking: asyncio.Task[None] | None = None
         self.token = secrets.token_urlsafe(32)
         """Admits those who belong to the house, wherever it listens."""
         self.counts = RelayCounts()
@@ -100,11 +104,15 @@ class Relay:
         self._is_open_to_others = not all(_is_loopback(each.getsockname()[0]) for each in self._server.sockets)
         if self._is_open_to_others and self._admits is None:
             log.warning("the bus is open to other machines and asks for no token", extra={"host": self._host})
+        if self._admits is not None:
+            self._looking = asyncio.create_task(self._keep_looking())
 
     async def close(self) -> None:
         """Tell everybody that the bus goes away, and wait until they are gone."""
         if self._server is None:
             return
+        if self._looking is not None:
+            self._looking.cancel()
         self._server.close(close_connections=False)
         for arriving in tuple(self.arriving):
             arriving.transport.abort()
@@ -167,12 +175,25 @@ class Relay:
             self.counts.open -= 1
             self.forget(connection)
 
+    async def look_again(self) -> None:
+        """Send away who came in by a token that is no longer good."""
+        for listener in tuple(self._listeners):
+            peer = str((listener.remote_address or ("",))[0])
+            if listener.let_in_by is not None and await self._is_good(listener.let_in_by, peer) is False:
+                await listener.close(TAKEN_BACK, NOT_GOOD_ANY_MORE)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await self.look_again()
+
     def forget(self, listener: "_Listener") -> None:
         self._listeners.discard(listener)
 
     async def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         peer = connection.remote_address or ("",)
-        refusal = await self._refusal(str(peer[0]), request)
+        assert isinstance(connection, _Listener)
+        refusal = await self._refusal(connection, str(peer[0]), request)
         if refusal is None:
             return None
         self.counts.refused += 1
@@ -180,14 +201,15 @@ class Relay:
         log.warning("connection refused", extra={"status": int(status)})
         return connection.respond(status, text + "\n")
 
-    async def _refusal(self, peer: str, request: Request) -> tuple[HTTPStatus, str] | None:
+    async def _refusal(self, connection: "_Listener", peer: str, request: Request) -> tuple[HTTPStatus, str] | None:
         asked = urlsplit(request.path)
         if asked.path != PATH:
             return HTTPStatus.NOT_FOUND, f"The bus is at {PATH}."
         if len(self._listeners) >= self._connections:
             return HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections to this bus. Try again later."
         for token in _tokens(request, asked.query):
-            if await self._is_good(token, peer):
+            if await self._is_good(token, peer) is True:
+                connection.let_in_by = token
                 return None
         if self._admits is not None and self._is_open_to_others and not _is_loopback(peer):
             return HTTPStatus.UNAUTHORIZED, (
@@ -201,9 +223,10 @@ class Relay:
             )
         return None
 
-    async def _is_good(self, token: str, peer: str) -> bool:
-        is_own = hmac.compare_digest(token.encode(errors="replace"), self.token.encode())
-        return is_own or (self._admits is not None and await self._admits(token, peer))
+    async def _is_good(self, token: str, peer: str) -> bool | None:
+        if hmac.compare_digest(token.encode(errors="replace"), self.token.encode()):
+            return True
+        return False if self._admits is None else await self._admits(token, peer)
 
 
 class _Listener(ServerConnection):
@@ -215,6 +238,7 @@ class _Listener(ServerConnection):
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._parts: list[bytes] = []
+        self.let_in_by: str | None = None
         self.is_held = False
         self._is_sent_away = False
 

@@ -16,7 +16,7 @@ from turnkeeper.keeper import Turnkeeper
 from turnkeeper.settings import Settings
 
 
-def relay_of(settings: Settings, *, admits: Callable[[str, str], Awaitable[bool]] | None = None) -> Relay:
+def relay_of(settings: Settings, *, admits: Callable[[str, str], Awaitable[bool | None]] | None = None) -> Relay:
     """The bus that the settings describe; it does not listen yet."""
     return Relay(
         settings.host,

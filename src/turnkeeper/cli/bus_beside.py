@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.errors import RateLimited, StoreUnavailable, TooManyAttempts, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.model.principal import LOCAL
 from turnkeeper.server.tokens import Tokens
@@ -83,11 +83,13 @@ class BusBeside:
         self._keeper.telemetry.bus(lambda: asdict(relay.counts))
         return relay
 
-    async def _admits(self, token: str, address: str) -> bool:
+    async def _admits(self, token: str, address: str) -> bool | None:
         """Whoever is on a bus hears everything on it, so it is for those of its own tenant alone."""
         try:
             shown = await self._tokens.shown(token, address=address)
             who = await self._keeper.directory.admitted(shown.principal)
+        except (RateLimited, StoreUnavailable, TooManyAttempts):
+            return None
         except TurnkeeperError:
             return False
         if not who.is_let_into("bus:write"):

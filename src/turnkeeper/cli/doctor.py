@@ -19,7 +19,7 @@ from turnkeeper.settings import SettingsInvalid
 from turnkeeper.settling import FIELDS, SECRET, Settled, file_for
 
 WIDEST = 100
-INDENT = 24
+INDENT = 28
 
 
 def examine(*, database: str | None, agents: Sequence[str], setup: Sequence[str], as_json: bool) -> int:
@@ -61,13 +61,13 @@ def _as_json(findings: Sequence[Finding], known: Settled | None) -> str:
 def _page(findings: Sequence[Finding], known: Settled | None) -> Iterator[str]:
     for found in findings:
         mark = found.level.value.upper() if found.level is Level.FAULT else found.level.value
-        yield _folded(f"{mark:9}{found.about:{INDENT - 9}}{found.said}")
+        yield _folded(f"{mark:9}{found.about:{INDENT - 10}} {found.said}")
         if found.mend:
             yield _folded(f"{'':{INDENT}}→ {found.mend}")
     yield "\n"
     changed = list(_changed(known))
     for name, value, source in changed:
-        yield _folded(f"{'setting':9}{name:{INDENT - 9}}{value}  ({source})")
+        yield _folded(f"{'setting':9}{name:{INDENT - 10}} {value}  ({source})")
     if known is not None and not changed:
         yield "Every setting has its default.\n"
     faults, warnings = (sum(found.level is level for found in findings) for level in (Level.FAULT, Level.WARNING))

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -20,7 +22,7 @@ from turnkeeper.ledger.mermaid import as_mermaid
 from turnkeeper.ledger.pictures import Tone, on_one_line, span, tone_of
 from turnkeeper.ledger.tree import TreeLine, tree_lines
 from turnkeeper.model.explanation import PREVIEW_CHARS
-from turnkeeper.model.graph import Graph, NodeType
+from turnkeeper.model.graph import EdgeType, Graph, NodeType
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.principal import LOCAL, Principal, Role
 from turnkeeper.settings import Settings
@@ -33,6 +35,12 @@ STYLES = {
     Tone.IDLE: "bright_black",
     Tone.BUSY: "blue",
     Tone.PLAIN: "",
+}
+TO_OTHERS = {
+    EdgeType.DERIVED_FROM: "from",
+    EdgeType.NEEDS: "needs",
+    EdgeType.COMPARES: "compares",
+    EdgeType.CHALLENGES: "challenges",
 }
 MARGIN = 12
 SHORTEST_LABEL = 8
@@ -108,17 +116,36 @@ def show(told: Told, console: Console, *, full: bool = False) -> None:
     page.head(told)
     for name, value, style in _facts(told, full=full):
         page.fact(name, value, style)
-    lines = list(tree_lines(graph_in(told), full=full))
+    graph = graph_in(told)
+    across = _across(graph, full=full)
+    lines = list(tree_lines(graph, full=full))
     if lines:
         console.print()
-    for line in lines:
+    for line, following in zip_longest(lines, lines[1:]):
         if line.said is None:
             page.node(line)
+            has_parts = following is not None and len(following.lead) > len(line.lead)
+            page.edges(line, across.get(line.node.id, ()), has_parts=has_parts)
         elif line.node.type is not NodeType.STEP:
             # Why a step failed is why the run did, and stands above.
             page.detail(line, *line.said)
     if left_out := told["graph"]["left_out"]:
         console.print(Text(f"{counting(left_out, 'part was', 'parts were')} too many to keep.", style="dim"))
+
+
+def _across(graph: Graph, *, full: bool) -> dict[str, list[tuple[str, str]]]:
+    """How nodes belong together across the tree, in words at one of their ends; what was tried again, always."""
+    nodes = {node.id: node for node in graph.nodes}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for edge in graph.edges:
+        source, target = nodes[edge.source], nodes[edge.target]
+        if edge.type is EdgeType.RETRY:
+            found.setdefault(target.id, []).append(("instead of", f"{source.type} {source.label}"))
+        elif full and edge.type is EdgeType.SPAWNED_FROM and source.type is NodeType.SEED:
+            found.setdefault(target.id, []).append(("for", f"{source.type} {source.label}"))
+        elif full and edge.type in TO_OTHERS:
+            found.setdefault(source.id, []).append((TO_OTHERS[edge.type], f"{target.type} {target.label}"))
+    return found
 
 
 def _facts(told: Told, *, full: bool) -> Iterator[tuple[str, str, str]]:
@@ -197,7 +224,14 @@ class _Page(Page):
         for name, value in facts:
             self._said(line.below + "  ", on_one_line(name), on_one_line(value), "")
 
+    def edges(self, line: TreeLine, edges: Iterable[tuple[str, str]], *, has_parts: bool) -> None:
+        for name, other in edges:
+            self._said(line.below + ("│  " if has_parts else "   "), name, on_one_line(other), "")
+
     def detail(self, line: TreeLine, name: str, said: str) -> None:
+        if self.is_on_a_terminal:
+            # JSON has no spaces to break it at, and an id that is broken cannot be copied.
+            said = re.sub(r'([,:])(?=["\[{])', r"\1 ", said)
         self._said(line.lead, name, said, "red" if name == "error" else "dim")
 
     def _said(self, lead: str, name: str, said: str, style: str) -> None:

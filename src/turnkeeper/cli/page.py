@@ -16,6 +16,10 @@ class Page:
         self._console = console
         self._width = console.width if console.is_terminal else sys.maxsize
 
+    @property
+    def is_on_a_terminal(self) -> bool:
+        return self._console.is_terminal
+
     def hanging(self, first: Text, others: str, value: str, style: str) -> None:
         """A value behind `first` that goes on below itself, behind `others`."""
         room = max(self._width - cell_len(others), NARROWEST)

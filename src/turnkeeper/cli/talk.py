@@ -72,7 +72,13 @@ class HttpTalk:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # An answer may take as long as its run may; a server that is not there is noticed at once.
         timeout = httpx2.Timeout(None, connect=5.0)
-        self._client = httpx2.Client(base_url=f"{url.rstrip('/')}/api/v1", headers=headers, timeout=timeout)
+        # Certificates are read only for where they are needed: that takes longer than most commands.
+        self._client = httpx2.Client(
+            base_url=f"{url.rstrip('/')}/api/v1",
+            headers=headers,
+            timeout=timeout,
+            verify=not url.startswith("http://"),
+        )
         self._token = token
         self._keeper: SyncTurnkeeper | None = None
 
@@ -211,8 +217,10 @@ def _refusal(response: httpx2.Response) -> TalkFailed:
 def in_words(detail: str, code: str, details: Iterable[Mapping[str, Any]]) -> str:
     """A refusal, and below it each fault with its place."""
     faults = [each for each in details if "message" in each]
+    places = [each.get("pointer") or each.get("parameter") for each in faults]
     lines = [
-        f"  {each['pointer']}: {each['message']}" if each.get("pointer") else f"  {each['message']}" for each in faults
+        f"  {place}: {each['message']}" if place else f"  {each['message']}"
+        for place, each in zip(places, faults, strict=True)
     ]
     return "\n".join([f"{detail} ({code})", *lines])
 

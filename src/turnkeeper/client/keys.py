@@ -10,6 +10,7 @@ import msgspec
 from turnkeeper.client.pages import Page
 from turnkeeper.client.part import Part, reading
 from turnkeeper.client.shapes import read
+from turnkeeper.model.api_key import KeyKind
 from turnkeeper.model.ids import KeyId, SessionId, TenantId, UserId
 from turnkeeper.model.policy import Rate
 from turnkeeper.model.principal import Role
@@ -94,9 +95,11 @@ class Keys(Part):
         """One's own, or for owner and admin any of the tenant. Raises KeyNotFound."""
         return await self._get(ApiKey, "keys", id)
 
-    async def list(self, *, before: str | None = None, limit: int = 50) -> Page[ApiKey]:
+    async def list(
+        self, *, kind: KeyKind | str = KeyKind.KEY, before: str | None = None, limit: int = 50
+    ) -> Page[ApiKey]:
         """Newest first: one's own, or all of the tenant's for its owner and admins; revoked and expired ones too."""
-        return await self._page(reading(ApiKey), "keys", cursor=before, limit=limit)
+        return await self._page(reading(ApiKey), "keys", kind=KeyKind(kind).value, cursor=before, limit=limit)
 
     async def revoke(self, id: str) -> ApiKey:
         """It opens nothing any more, nor does any login that was made with it. Raises KeyNotFound."""

@@ -67,6 +67,7 @@ from turnkeeper.errors.requests import (
     RequestUnderWay,
     RouteNotFound,
     TokenExpired,
+    TokenRevoked,
 )
 from turnkeeper.errors.runs import (
     ENDS_OF_RUN,
@@ -278,6 +279,7 @@ __all__ = [
     "TenantMismatch",
     "TenantSuspended",
     "TokenExpired",
+    "TokenRevoked",
     "TooManyAttempts",
     "TooManyKeys",
     "TooManyLongRuns",

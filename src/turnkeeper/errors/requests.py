@@ -80,6 +80,14 @@ class TokenExpired(NotAuthenticated):
         super().__init__("This token has expired. Ask the operator for a new one.")
 
 
+class TokenRevoked(NotAuthenticated):
+    code = "token_revoked"
+    title = "The token was taken back"
+
+    def __init__(self) -> None:
+        TurnkeeperError.__init__(self, "This token was revoked, or what it was made with. Ask for a new one.")
+
+
 class NotAllowed(TurnkeeperError):
     code = "not_allowed"
     http_status = 403

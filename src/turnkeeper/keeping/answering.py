@@ -9,7 +9,7 @@ from turnkeeper.ports.answers import AnswerStore
 from turnkeeper.ports.clock import Clock
 from turnkeeper.ports.runs import RequestKey
 
-GIVEN_UP_AFTER = timedelta(minutes=1)
+GIVEN_UP_AFTER = timedelta(minutes=5)
 """How long nobody else begins what a node that says nothing may still be doing."""
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ import msgspec
 from turnkeeper.errors import ArtifactNotFound, ScopeDenied, UserNotFound
 from turnkeeper.keeping.artifacts import Artifacts
 from turnkeeper.keeping.zipping import Zipping
+from turnkeeper.model.api_key import KeyKind
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import ArtifactId, Subject, TenantId, UserId, is_id
@@ -80,7 +81,7 @@ async def check_is_known(store: Store, tenant: TenantId, user: UserId) -> None:
     """Raises UserNotFound for somebody who has no role, no key, no session and no file here."""
     kept = Doomed(tenant=tenant, owner=user, places=(), user=user)
     is_known = await store.users.find(tenant, user) is not None or any(await store.erasure.of_user(tenant, user))
-    if not is_known and await store.keys.list(tenant, user=user, before=None, limit=1):
+    if not is_known and await store.keys.list(tenant, KeyKind.KEY, user=user, before=None, limit=1):
         return
     if not is_known and not [name async for name in store.erasure.named_in(kept)]:
         raise UserNotFound(user)
@@ -158,6 +159,7 @@ class _Archive:
         parts = [
             self._json("user.json", profile),
             self._lines("contacts.ndjson", _each(contacts)),
+            self._lines("keys.ndjson", self._keys(user)),
             self._json("device.json", None if device is None else device.fields),
             self._lines("carried_revisions.ndjson", _each(await store.revisions.of_user(self._tenant, user))),
             self._lines("artifacts.ndjson", self._kept(kept)),
@@ -174,6 +176,17 @@ class _Archive:
             for what in OF_RUNS:
                 async for piece in self._rows(f"carried/{number:04}/", place, what):
                     yield piece
+
+    async def _keys(self, user: UserId) -> AsyncIterator[Mapping[str, Any]]:
+        """Without their digests, which are of use to nobody."""
+        for kind in KeyKind:
+            before = None
+            while page := await self._by.store.keys.list(self._tenant, kind, user=user, before=before, limit=AT_ONCE):
+                for key in page:
+                    told: dict[str, Any] = msgspec.to_builtins(replace(key, digest=b""))
+                    del told["digest"]
+                    yield told
+                before = page[-1].id
 
     def _rows(self, folder: str, place: Place, what: str) -> AsyncGenerator[bytes, None]:
         return self._lines(f"{folder}{what}.ndjson", self._by.store.exports.rows(self._tenant, place, what))

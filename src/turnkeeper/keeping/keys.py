@@ -17,6 +17,7 @@ from turnkeeper.errors import (
     NotAuthenticated,
     StoreUnavailable,
     TokenExpired,
+    TokenRevoked,
 )
 from turnkeeper.keeping.layers import AuditOf, check_name
 from turnkeeper.keeping.limits import Limits
@@ -90,8 +91,11 @@ class Keys:
         of = self._tenant(tenant, principal)
         whose = self._whose(user, of, principal)
         if session_id is not None:
+            if of != principal.tenant:
+                raise EnvelopeInvalid.at("/session_id", "is bound by who may open it, in their own tenant")
             await self._session_of(session_id, principal=principal)
         now = self._clock.now()
+        maker = None if principal.key_id is None else await self._key(principal.tenant, principal.key_id)
         if expires_at is not None and (expires_at.tzinfo is None or expires_at <= now):
             raise EnvelopeInvalid.at("/expires_at", "must be a moment to come, with its zone")
         key = ApiKey(
@@ -109,6 +113,7 @@ class Keys:
             created_at=now,
             expires_at=expires_at,
         )
+        key = key if maker is None or of != maker.tenant else key.within(maker)
         return await self._made(key, Command.CREATE_KEY, principal, trace_id)
 
     async def log_in(
@@ -128,7 +133,6 @@ class Keys:
             grants=principal.grants,
             limited_to=principal.limited_to,
             session_id=principal.session_id,
-            is_operator=principal.is_operator,
             parent=parent,
             created_by=principal.user,
             created_at=now,
@@ -137,20 +141,25 @@ class Keys:
         return await self._made(key, Command.LOG_IN, principal, trace_id)
 
     async def get(self, id: str, *, principal: Principal = LOCAL) -> ApiKey:
-        """One's own, or for owner and admin any of the tenant. Raises KeyNotFound."""
+        """One's own, or for owner and admin any of the tenant; logins too. Raises KeyNotFound."""
         found = await self._store.find(principal.tenant, KeyId(id)) if is_id(id) else None
         may_see = found is not None and (principal.sees_whole_tenant or found.user == principal.user)
-        if found is None or not may_see or found.kind is not KeyKind.KEY:
+        if found is None or not may_see:
             raise KeyNotFound(id)
         return found
 
     async def list(
-        self, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+        self,
+        *,
+        kind: KeyKind | str = KeyKind.KEY,
+        principal: Principal = LOCAL,
+        before: str | None = None,
+        limit: int = 50,
     ) -> Sequence[ApiKey]:
         """Newest first: one's own, or all of the tenant's for its owner and admins; revoked and expired ones too."""
         user = None if principal.sees_whole_tenant else principal.user
         at = None if before is None else KeyId(before)
-        return await self._store.list(principal.tenant, user=user, before=at, limit=limit)
+        return await self._store.list(principal.tenant, KeyKind(kind), user=user, before=at, limit=limit)
 
     async def revoke(self, id: str, *, principal: Principal = LOCAL, trace_id: str | None = None) -> ApiKey:
         """It opens nothing any more, nor does any login that was made with it. Raises KeyNotFound."""
@@ -158,9 +167,9 @@ class Keys:
         audit = self._audit_of(Command.REVOKE_KEY, key, principal, trace_id)
         return await self._revoked(key, audit)
 
-    async def log_out(self, principal: Principal, *, trace_id: str | None = None) -> None:
+    async def log_out(self, mark: str, principal: Principal, *, trace_id: str | None = None) -> None:
         """End the login that this one came in with; any other key stays what it is."""
-        key = None if principal.key_id is None else await self._store.find(principal.tenant, principal.key_id)
+        key = await self._store.find(principal.tenant, KeyId(mark)) if is_id(mark) else None
         if key is not None and key.kind is KeyKind.LOGIN:
             await self._revoked(key, self._audit_of(Command.LOG_OUT, key, principal, trace_id))
 
@@ -173,18 +182,22 @@ class Keys:
         if key.revoked_at is None and key.has_expired(self._clock.now()):
             raise TokenExpired
         if not await self.is_live(key.tenant, key.id):
-            raise NotAuthenticated
+            raise TokenRevoked
         return key
 
     async def is_live(self, tenant: TenantId, id: KeyId) -> bool:
         """Whether a key still opens what it opened, and what it was made with does, too."""
-        key, now = await self._key(tenant, id), self._clock.now()
-        if key is None or not key.is_live(now):
-            return False
-        if key.parent is None or not key.parent.startswith("key_"):
-            return True
-        parent = await self._key(tenant, KeyId(key.parent))
-        return parent is not None and parent.is_live(now)
+        now = self._clock.now()
+        key = await self._key(tenant, id)
+        while key is not None and key.is_live(now):
+            if not key.has_key_as_parent:
+                return True
+            key = await self.parent_of(key)
+        return False
+
+    async def parent_of(self, key: ApiKey) -> ApiKey | None:
+        """The key that it was made with; None when it was made with something else."""
+        return await self._key(key.tenant, KeyId(key.parent)) if key.parent and key.has_key_as_parent else None
 
     async def admit(self, key: ApiKey) -> None:
         """One request with this key. Raises RateLimited."""

@@ -1,6 +1,6 @@
 """An API key: a token that a tenant gives out, and may take back on any day."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -19,7 +19,7 @@ class KeyKind(StrEnum):
 class ApiKey:
     """Of the token itself only a digest is kept: whoever reads the database can open nothing with it.
 
-    `parent` is what a login was made with: a key by its id, or the digest of another token.
+    `parent` is what it was made with: a key by its id; of a login also the digest of another token, or `jwt`.
     """
 
     tenant: TenantId
@@ -52,6 +52,21 @@ class ApiKey:
 
     def is_live(self, now: datetime) -> bool:
         return self.revoked_at is None and not self.has_expired(now)
+
+    @property
+    def has_key_as_parent(self) -> bool:
+        return self.parent is not None and self.parent.startswith("key_")
+
+    def within(self, maker: "ApiKey") -> "ApiKey":
+        """As another key may make it: it ends with its maker at the latest, and may be used no more often."""
+        ends = [each for each in (self.expires_at, maker.expires_at) if each is not None]
+        rates = [each for each in (self.rate, maker.rate) if each is not None]
+        return replace(
+            self,
+            parent=maker.id,
+            expires_at=min(ends, default=None),
+            rate=min(rates, key=lambda rate: (rate.per_second, rate.burst), default=None),
+        )
 
     @property
     def principal(self) -> Principal:

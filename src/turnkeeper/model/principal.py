@@ -19,7 +19,7 @@ class Role(StrEnum):
         return _RANKS[self]
 
 
-_RANKS = {Role.OWNER: 4, Role.ADMIN: 3, Role.MEMBER: 2, Role.AGENT: 1, Role.VIEWER: 1}
+_RANKS = {Role.OWNER: 5, Role.ADMIN: 4, Role.MEMBER: 3, Role.AGENT: 2, Role.VIEWER: 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class Principal:
         if self.limited_to is None:
             return True
         area, _, right = asked.partition(":")
-        return not self.limited_to.isdisjoint({asked, f"{area}:*", f"*:{right}"})
+        return not self.limited_to.isdisjoint({asked, f"{area}:*", f"*:{right}", "*:*"})
 
     @property
     def may_write(self) -> bool:

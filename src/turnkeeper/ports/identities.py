@@ -21,9 +21,13 @@ class Shown:
     until: datetime | None = None
 
 
+BY_JWT = "jwt"
+"""The mark of what an issuer vouches for: it is not kept here, so a login remembers what it said."""
+
+
 class Identities(Protocol):
     async def shown(self, token: str) -> Shown:
         """Raises NotAuthenticated for an unknown token and TokenExpired for one that has run out."""
 
-    def stands_for(self, mark: str) -> bool:
-        """Whether the token that is remembered by this mark would still be good, as far as can be told."""
+    def standing(self, mark: str) -> Principal | None:
+        """Who the token that is remembered by this mark speaks for now; None when that is nobody, or cannot be told."""

@@ -32,6 +32,10 @@ HOLDERS: dict[Right, tuple[Role, ...]] = {
 """An operator is one whatever their role is."""
 
 
+OWN = "login:read"
+"""Who one is, and leaving: no limit of a token takes that away."""
+
+
 def asks(*wanted: str) -> Callable[[F], F]:
     """One of these is needed. Whose things they may be, and which of them, is asked further in."""
     for each in wanted:
@@ -59,7 +63,7 @@ def check_asked(wanted: tuple[str, ...], principal: Principal) -> None:
     if not held:
         whom = f"This is for {_named(rights)}, and you are {principal.role}."
         raise NotAllowed(f"{whom} Ask one of them.", needs=wanted[0])
-    if not any(principal.is_let_into(each) for each in held):
+    if not any(principal.is_let_into(each) or each == OWN for each in held):
         raise NotAllowed(f"This token is limited, and not to {held[0]}. Ask for a token that has it.", needs=held[0])
 
 

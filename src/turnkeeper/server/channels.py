@@ -24,6 +24,7 @@ from turnkeeper.ports.buckets import MESSAGES
 from turnkeeper.ports.channels import Raw
 from turnkeeper.server.asking import asks, check_asked
 from turnkeeper.server.auth import Caller, authenticate
+from turnkeeper.server.bound import check_bound
 from turnkeeper.server.chat import taken_but_leaving
 from turnkeeper.server.closing import NodeClosing, first_of
 from turnkeeper.server.exchange import exchange_of
@@ -128,6 +129,7 @@ async def _came_in(
             if known.terms.auth is BindingAuth.TOKEN:
                 principal = await authenticate(request, tokens_of(request), keeper.directory)
                 check_asked(("channels:write",), principal)
+                await check_bound("deliver", request, principal, keeper)
         door = await keeper.channels.door(channel, binding, principal=principal)
     except (ChannelUnsupported, BindingNotFound):
         # Who has no token is not told which doors there are.

@@ -8,7 +8,6 @@ import hmac
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,8 +53,12 @@ class StaticIdentities:
             raise TokenExpired
         return Shown(principal=found.principal, mark=found.token_hash.hex(), until=found.expires_at)
 
-    def stands_for(self, mark: str) -> bool:
-        return any(identity.token_hash.hex() == mark for identity in self._identities)
+    def standing(self, mark: str) -> Principal | None:
+        now = self._now()
+        for identity in self._identities:
+            if identity.token_hash.hex() == mark and (identity.expires_at is None or now < identity.expires_at):
+                return identity.principal
+        return None
 
 
 class AllIdentities:
@@ -65,13 +68,19 @@ class AllIdentities:
         self._identities = identities
 
     async def shown(self, token: str) -> Shown:
+        known: NotAuthenticated = NotAuthenticated()
         for each in self._identities:
-            with suppress(NotAuthenticated):
+            try:
                 return await each.shown(token)
-        raise NotAuthenticated
+            except TokenExpired as expired:
+                known = expired
+            except NotAuthenticated:
+                continue
+        raise known
 
-    def stands_for(self, mark: str) -> bool:
-        return any(each.stands_for(mark) for each in self._identities)
+    def standing(self, mark: str) -> Principal | None:
+        found = (each.standing(mark) for each in self._identities)
+        return next((principal for principal in found if principal is not None), None)
 
 
 def hash_of(token: str) -> bytes:

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from joserfc.jws import extract_compact
 from turnkeeper.errors import IssuerUnavailable, NotAuthenticated, TokenExpired
 from turnkeeper.model.ids import SessionId, TenantId, UserId, is_id
 from turnkeeper.model.principal import Principal, Role
-from turnkeeper.ports.identities import Shown
+from turnkeeper.ports.identities import BY_JWT, Shown
 from turnkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -30,8 +32,11 @@ PUBLIC = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384"
 LEEWAY_SECONDS = 30
 FRESH_SECONDS = 600.0
 HURRY_SECONDS = 30.0
+AWAY_SECONDS = 5.0
+"""An issuer that could not be reached is left alone for so long."""
 FETCH_SECONDS = 5.0
-MARK = "jwt"
+LAST_MOMENT = 253_402_300_000
+"""In the year 9999, behind which there are no dates."""
 
 
 class IssuerKeys:
@@ -42,21 +47,25 @@ class IssuerKeys:
     ) -> None:
         self._read, self._now = read, now
         self._keys: KeySet | None = None
-        self._read_at = 0.0
+        self._read_at: float | None = None
         self._reading = asyncio.Lock()
 
     async def holding(self, kid: object) -> KeySet:
         """Raises IssuerUnavailable when they were never read and cannot be now."""
-        async with self._reading:
-            if self._is_due(kid):
-                await self._read_again()
-            assert self._keys is not None, "read just now, or before"
-            return self._keys
+        if self._is_due(kid):
+            async with self._reading:
+                if self._is_due(kid):
+                    await self._read_again()
+        if self._keys is None:
+            raise IssuerUnavailable
+        return self._keys
 
     def _is_due(self, kid: object) -> bool:
-        if self._keys is None:
+        if self._read_at is None:
             return True
         age = self._now() - self._read_at
+        if self._keys is None:
+            return age > AWAY_SECONDS
         return age > FRESH_SECONDS or (age > HURRY_SECONDS and not _has(self._keys, kid))
 
     async def _read_again(self) -> None:
@@ -64,8 +73,6 @@ class IssuerKeys:
             found = KeySet.import_key_set(dict(await self._read()))  # type: ignore[arg-type]  # checked by it
         except (httpx2.HTTPError, OSError, ValueError, TypeError, KeyError, JoseError) as error:
             log.warning("keys of the issuer cannot be read", extra={"kind": type(error).__name__})
-            if self._keys is None:
-                raise IssuerUnavailable from None
         else:
             self._keys = found
         self._read_at = self._now()
@@ -94,31 +101,39 @@ class JwtIdentities:
             claims = await self._verified(token)
         except (JoseError, ValueError, TypeError, KeyError, RecursionError):
             raise NotAuthenticated from None
-        return Shown(principal=_principal_of(claims), mark=MARK, until=self._checked_end(claims))
+        return Shown(principal=_principal_of(claims), mark=BY_JWT, until=self._checked_end(claims))
 
-    def stands_for(self, mark: str) -> bool:
-        return mark == MARK
+    def standing(self, mark: str) -> Principal | None:
+        """Nobody: what a token of an issuer said is known only to who has it."""
+        return None
 
     async def _verified(self, token: str) -> Mapping[str, Any]:
         if self._secret is not None:
             return jwt.decode(token, self._secret, algorithms=SHARED).claims
         assert self._keys is not None, "an issuer has a secret or keys"
         kid = extract_compact(token.encode()).headers().get("kid")
-        return jwt.decode(token, await self._keys.holding(kid), algorithms=PUBLIC).claims
+        keys = await self._keys.holding(kid)
+        if kid is not None:
+            return jwt.decode(token, keys, algorithms=PUBLIC).claims
+        for key in keys.keys:
+            with suppress(JoseError):
+                return jwt.decode(token, key, algorithms=PUBLIC).claims
+        raise NotAuthenticated
 
     def _checked_end(self, claims: Mapping[str, Any]) -> datetime:
         """When it runs out. Raises NotAuthenticated unless it was made for us, by whom we trust, for now."""
         now = self._now().timestamp()
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]
-        ends, begins = claims.get("exp"), claims.get("nbf", 0)
+        ends: Any = claims.get("exp")
+        begins: Any = claims.get("nbf", 0)
         if self._audience not in audiences or (self._issuer is not None and claims.get("iss") != self._issuer):
             raise NotAuthenticated
-        if not isinstance(ends, int | float) or not isinstance(begins, int | float) or begins > now + LEEWAY_SECONDS:
+        if not _is_moment(ends) or not _is_moment(begins) or begins > now + LEEWAY_SECONDS:
             raise NotAuthenticated
         if now >= ends + LEEWAY_SECONDS:
             raise TokenExpired
-        return datetime.fromtimestamp(min(ends + LEEWAY_SECONDS, 253_402_300_000), UTC)
+        return datetime.fromtimestamp(ends + LEEWAY_SECONDS, UTC)
 
 
 def jwt_identities(settings: Settings) -> JwtIdentities:
@@ -178,6 +193,10 @@ def _names(value: object) -> frozenset[str]:
     if value is None:
         return frozenset()
     raise ValueError("neither words nor a list of them")
+
+
+def _is_moment(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value) and 0 <= value < LAST_MOMENT
 
 
 def _has(keys: KeySet, kid: object) -> bool:

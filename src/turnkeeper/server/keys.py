@@ -1,8 +1,11 @@
 """API keys: making, listing and revoking them."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 
 from turnkeeper.errors import KeyNotFound, LayerNotFound, NotAllowed, SessionNotFound, TooManyKeys
+from turnkeeper.model.api_key import KeyKind
 from turnkeeper.model.policy import Rate
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
@@ -45,9 +48,15 @@ async def create_key(body: KeyIn, request: Request, response: Response, keeper: 
 
 @router.get("", name="list_keys", response_model=Page[KeyOut], responses=problems())
 @asks("keys:read")
-async def list_keys(keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None) -> Page[KeyOut]:
+async def list_keys(
+    keeper: Keeper,
+    caller: Caller,
+    kind: Annotated[KeyKind, Query(description="`login` lists the logins of browsers.")] = KeyKind.KEY,
+    limit: Limit = 50,
+    cursor: IdCursor = None,
+) -> Page[KeyOut]:
     """One's own keys, newest first, revoked and expired ones too; owner and admin see all of their tenant."""
-    found = await keeper.keys.list(principal=caller, before=cursor, limit=limit + 1)
+    found = await keeper.keys.list(kind=kind, principal=caller, before=cursor, limit=limit + 1)
     return page_of([KeyOut.of(key) for key in found], limit, [key.id for key in found])
 
 

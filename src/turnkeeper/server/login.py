@@ -54,7 +54,7 @@ async def log_in(body: LoginIn, request: Request, response: Response, keeper: Ke
 @asks("login:read")
 async def log_out(request: Request, response: Response, keeper: Keeper, caller: Caller) -> None:
     """End the login of this browser. A bearer token stays good: it is not ours to end."""
-    await keeper.keys.log_out(caller, trace_id=exchange_of(request).trace_id)
+    await keeper.keys.log_out(request.state.shown.mark, caller, trace_id=exchange_of(request).trace_id)
     response.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
 
 

@@ -19,6 +19,7 @@ from turnkeeper.server.errors import invalid_header
 from turnkeeper.server.parameters import KEY, IdempotencyKey
 
 F = TypeVar("F", bound=Callable[..., Any])
+NO_SESSION = "-"
 KEPT_HEADERS = ("content-type", "etag", "location")
 
 
@@ -64,9 +65,11 @@ async def _done_once(
     principal: Principal = request.state.principal
     asked = "\n".join([request.method, request.url.path, request.url.query, request.headers.get("if-match", "")])
     body: bytes = getattr(request.state, "body", b"")
-    about = request.path_params.get("session_id", "-")
+    about = request.path_params.get("session_id", NO_SESSION)
     claim = await keeper.answering.claim(key, asked.encode() + b"\n" + body, about=about, principal=principal)
     if claim.answer is not None:
+        if about != NO_SESSION:
+            await keeper.session(about, principal=principal)  # Who may not open it any more is told nothing of it.
         return _told_again(claim.answer)
     try:
         answer = await handle(request)

@@ -12,6 +12,7 @@ from turnkeeper import errors
 from turnkeeper.server.errors import PROBLEM
 from turnkeeper.server.example_problems import text_of
 from turnkeeper.server.examples import put_examples
+from turnkeeper.server.fields import describe_fields
 from turnkeeper.server.tags import PARAMETERS, TAGS
 from turnkeeper.server.wire import Problem
 from turnkeeper.server.wire_frames import Frame
@@ -133,6 +134,7 @@ def describe(app: FastAPI) -> None:
                     _describe_keys(operation)
                     _describe_known(operation)
             document["components"]["examples"] = dict(sorted(EXAMPLES.items()))
+            describe_fields(parts)
             for shape in parts.values():
                 _close_maps(shape)
             put_examples(document)

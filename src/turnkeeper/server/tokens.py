@@ -4,13 +4,15 @@ import hashlib
 import hmac
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from turnkeeper.errors import NotAuthenticated, TokenExpired
+from turnkeeper.errors import NotAuthenticated, TokenExpired, TokenRevoked
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.keys import PREFIX
-from turnkeeper.model.api_key import ApiKey, KeyKind
-from turnkeeper.ports.identities import Identities, Shown
+from turnkeeper.model.api_key import KeyKind
+from turnkeeper.model.ids import KeyId
+from turnkeeper.ports.identities import BY_JWT, Identities, Shown
 from turnkeeper.server.attempts import Attempts
 
 
@@ -39,9 +41,8 @@ class Tokens:
 
     async def holds(self, shown: Shown) -> bool:
         """Whether a token that was shown a while ago still is good."""
-        key_id, tenant = shown.principal.key_id, shown.principal.tenant
-        if key_id is not None:
-            return await self._keys.is_live(tenant, key_id)
+        if shown.mark.startswith("key_"):
+            return await self._keys.is_live(shown.principal.tenant, KeyId(shown.mark))
         return shown.until is None or self._today() < shown.until
 
     async def _tried(self, token: str, address: str, find: Callable[[str], Awaitable[Shown]]) -> Shown:
@@ -49,8 +50,8 @@ class Tokens:
         self._attempts.check(address, digest)
         try:
             shown = await find(token)
-        except TokenExpired:
-            raise
+        except (TokenExpired, TokenRevoked):
+            raise  # It was good once: whoever has it does not guess.
         except NotAuthenticated:
             self._attempts.failed(address)
             raise
@@ -58,11 +59,19 @@ class Tokens:
         return shown
 
     async def _login(self, token: str) -> Shown:
+        """Whoever the token that was shown for it speaks for now. What a JWT said is what the login remembers."""
         login = await self._keys.found(token)
-        if login.kind is not KeyKind.LOGIN or not self._has_parent(login):
+        if login.kind is not KeyKind.LOGIN:
             raise NotAuthenticated
-        await self._keys.admit(login)
-        return Shown(principal=login.principal, mark=login.id, until=login.expires_at)
+        if login.parent == BY_JWT:
+            return Shown(principal=replace(login.principal, key_id=None), mark=login.id, until=login.expires_at)
+        if (parent := await self._keys.parent_of(login)) is not None:
+            await self._keys.admit(parent)
+            return Shown(principal=parent.principal, mark=login.id, until=login.expires_at)
+        principal = self._identities.standing(login.parent or "")
+        if principal is None:
+            raise TokenRevoked
+        return Shown(principal=principal, mark=login.id, until=login.expires_at)
 
     async def _found(self, token: str) -> Shown:
         if not token.startswith(PREFIX):
@@ -72,10 +81,6 @@ class Tokens:
             raise NotAuthenticated
         await self._keys.admit(key)
         return Shown(principal=key.principal, mark=key.id, until=key.expires_at)
-
-    def _has_parent(self, login: ApiKey) -> bool:
-        """Of a login that was made with a key, the keys themselves know."""
-        return login.parent is None or login.parent.startswith("key_") or self._identities.stands_for(login.parent)
 
 
 def csrf_of(token: str) -> str:

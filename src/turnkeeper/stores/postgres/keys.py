@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnkeeper.errors import KeyNotFound, TooManyKeys
-from turnkeeper.model.api_key import ApiKey
+from turnkeeper.model.api_key import ApiKey, KeyKind
 from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.ids import KeyId, TenantId, UserId
 from turnkeeper.stores import keys as rows
@@ -27,7 +27,9 @@ class PostgresKeys:
             await tx.run(sql.lock_keys, params)
             found = await tx.one(sql.count_live_keys, params)
             if found is not None and found["found"] >= most:
-                raise TooManyKeys(most)
+                if key.kind is not KeyKind.LOGIN:
+                    raise TooManyKeys(most)
+                await tx.run(sql.drop_first_login, params)
             await tx.run(sql.drop_old_logins, params)
             await tx.run(sql.add_key, params)
             await tx.run(sql.append_audit, entry_params(entry))
@@ -38,9 +40,9 @@ class PostgresKeys:
         return rows.key_of(found[0]) if found else None
 
     async def list(
-        self, tenant: TenantId, *, user: UserId | None, before: KeyId | None, limit: int
+        self, tenant: TenantId, kind: KeyKind, *, user: UserId | None, before: KeyId | None, limit: int
     ) -> Sequence[ApiKey]:
-        place = {"tenant": tenant, "user": user, "before": before or rows.LAST, "limit": limit}
+        place = {"tenant": tenant, "kind": kind.value, "user": user, "before": before or rows.LAST, "limit": limit}
         statement = sql.list_keys if user is None else sql.list_keys_of_user
         return [rows.key_of(row) for row in await self._database.read(statement, place)]
 

@@ -2057,15 +2057,20 @@ VALUES (:tenant, :id, :kind, :name, :user, :role, :digest, :grants, :limited_to,
 DELETE FROM api_keys
  WHERE tenant = :tenant AND user_id = :user AND kind = 'login' AND expires_at <= :created_at;
 
+-- name: drop_first_login
+DELETE FROM api_keys
+ WHERE tenant = :tenant AND id = (
+    SELECT MIN(id) FROM api_keys WHERE tenant = :tenant AND user_id = :user AND kind = 'login');
+
 -- name: find_key
 SELECT * FROM api_keys WHERE tenant = :tenant AND id = :id;
 
 -- name: list_keys
-SELECT * FROM api_keys WHERE tenant = :tenant AND id < :before AND kind = 'key' ORDER BY id DESC LIMIT :limit;
+SELECT * FROM api_keys WHERE tenant = :tenant AND id < :before AND kind = :kind ORDER BY id DESC LIMIT :limit;
 
 -- name: list_keys_of_user
 SELECT * FROM api_keys
- WHERE tenant = :tenant AND user_id = :user AND kind = 'key' AND id < :before
+ WHERE tenant = :tenant AND user_id = :user AND kind = :kind AND id < :before
  ORDER BY id DESC LIMIT :limit;
 
 -- name: revoke_key

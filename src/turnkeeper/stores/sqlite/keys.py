@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnkeeper.errors import KeyNotFound, TooManyKeys
-from turnkeeper.model.api_key import ApiKey
+from turnkeeper.model.api_key import ApiKey, KeyKind
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.ids import KeyId, TenantId, UserId
 from turnkeeper.stores import keys as rows
@@ -24,7 +24,9 @@ class SqliteKeys:
     def _add(self, tx: Tx, key: ApiKey, audit: AuditFacts, most: int) -> None:
         params = rows.key_params(key)
         if tx.execute(sql.count_live_keys, params).fetchall()[0]["found"] >= most:
-            raise TooManyKeys(most)
+            if key.kind is not KeyKind.LOGIN:
+                raise TooManyKeys(most)
+            tx.execute(sql.drop_first_login, params)
         tx.execute(sql.drop_old_logins, params)
         tx.execute(sql.add_key, params)
         self._audit.append(tx, audit)
@@ -34,9 +36,9 @@ class SqliteKeys:
         return rows.key_of(found[0]) if found else None
 
     async def list(
-        self, tenant: TenantId, *, user: UserId | None, before: KeyId | None, limit: int
+        self, tenant: TenantId, kind: KeyKind, *, user: UserId | None, before: KeyId | None, limit: int
     ) -> Sequence[ApiKey]:
-        place = {"tenant": tenant, "user": user, "before": before or rows.LAST, "limit": limit}
+        place = {"tenant": tenant, "kind": kind.value, "user": user, "before": before or rows.LAST, "limit": limit}
         statement = sql.list_keys if user is None else sql.list_keys_of_user
         return [rows.key_of(row) for row in self._database.read(statement, place)]
 
