@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterable
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,50 @@ async def test_what_is_heard_to_its_end_is_kept(remote: RemoteTurnkeeper) -> Non
 
     assert "".join(pieces) == reply.text
     assert (await mine.chat("again")).turn == 2
+
+
+async def test_two_that_are_said_at_once_come_one_after_the_other(remote: RemoteTurnkeeper) -> None:
+    mine = remote.carried("mine", MemoryKeep(), agent="parrot")
+    sayings = [mine.say("one"), mine.say("two"), mine.say("three")]
+
+    await asyncio.gather(_heard(sayings[0]), sayings[1].reply(), _heard(sayings[2]))
+
+    assert {(await saying.reply()).turn for saying in sayings} == {1, 2, 3}
+    assert (await mine.chat("four")).turn == 4
+
+
+async def _heard(saying: AsyncIterable[str]) -> str:
+    return "".join([piece async for piece in saying])
+
+
+async def test_a_reply_that_is_only_waited_for_is_kept(remote: RemoteTurnkeeper) -> None:
+    mine = remote.carried("mine", MemoryKeep(), agent="parrot")
+
+    reply = await mine.say("one").reply()
+
+    assert reply.text == "You said: one"
+    assert (await mine.chat("two")).turn == 2
+
+
+async def test_a_reply_may_be_waited_for_while_it_is_heard(remote: RemoteTurnkeeper) -> None:
+    mine = remote.carried("mine", MemoryKeep(), agent="poet")
+    saying = mine.say("ode")
+
+    async for piece in saying:
+        assert (await saying.reply()).text.startswith(piece)
+        break
+
+    assert (await mine.chat("again")).turn == 2
+
+
+async def test_the_agent_that_was_asked_is_asked_again(keep: SessionKeep, remote: RemoteTurnkeeper) -> None:
+    await remote.carried("mine", keep, agent="parrot").chat("one")
+    await remote.carried("mine", keep).say("two").reply()
+
+    reply = await remote.carried("mine", keep).chat("three")
+
+    assert reply.text == "You said: three"
+    assert (keep.load("mine") or {})["agent"] == "parrot"
 
 
 async def test_a_reset_stands_also_when_the_run_fails_after_it(engine: Turnkeeper, remote: RemoteTurnkeeper) -> None:

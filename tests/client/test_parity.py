@@ -197,11 +197,14 @@ def misfits(name: str, here: dict[str, Any], there: dict[str, Any]) -> Iterator[
     yield from (f"lacks {each!r}" for each in sorted(lacks) if theirs[each].kind is not inspect.Parameter.VAR_KEYWORD)
 
 
-async def test_every_route_is_called_by_some_verb(embedded: Turnkeeper) -> None:
+async def test_every_route_is_called_by_some_verb_and_with_a_key_where_it_takes_one(embedded: Turnkeeper) -> None:
     asked: set[tuple[str, str]] = set()
+    keyed: set[tuple[str, str]] = set()
 
     def note(request: httpx2.Request) -> httpx2.Response:
         asked.add((request.method, request.url.path))
+        if "idempotency-key" in request.headers:
+            keyed.add((request.method, request.url.path))
         return httpx2.Response(418)
 
     http = httpx2.AsyncClient(base_url="http://nobody", transport=httpx2.MockTransport(note))
@@ -215,6 +218,14 @@ async def test_every_route_is_called_by_some_verb(embedded: Turnkeeper) -> None:
     routes = {f"{method.upper()} {path}" for path, operations in paths.items() for method in operations}
     uncalled = {route for route in routes if not any(fits(route, *each) for each in asked)}
     assert uncalled == UNCALLED.keys()
+    taking = {route for route in routes - UNCALLED.keys() if takes_a_key(paths, route)}
+    assert {route for route in routes if any(fits(route, *each) for each in keyed)} == taking
+
+
+def takes_a_key(paths: dict[str, Any], route: str) -> bool:
+    method, _, path = route.partition(" ")
+    parameters = paths[path][method.lower()].get("parameters", [])
+    return "idempotency-key" in {parameter["name"].lower() for parameter in parameters}
 
 
 def fits(route: str, method: str, path: str) -> bool:

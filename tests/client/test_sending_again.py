@@ -29,6 +29,15 @@ BASE = {
     "created_at": "2026-01-01T00:00:00Z",
     "updated_at": "2026-01-01T00:00:00Z",
 }
+ARTIFACT = {
+    "id": "a",
+    "sha256": "0",
+    "media_type": "text/plain",
+    "name": None,
+    "size": 7,
+    "created_by": "u",
+    "created_at": "2026-01-01T00:00:00Z",
+}
 Outcome = httpx2.Response | Exception
 
 
@@ -53,9 +62,12 @@ class Line:
     asked: list[httpx2.Request] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
     time: float = 0.0
+    slow_seconds: float = 0.0
+    """How long each answer takes."""
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
         self.asked.append(request)
+        self.time += self.slow_seconds
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -120,10 +132,10 @@ async def test_the_server_says_for_how_long_to_wait() -> None:
 async def test_what_has_no_key_is_sent_again_only_when_it_was_not_done(
     outcome: Callable[[], Outcome], tries: int
 ) -> None:
-    line = Line([outcome(), httpx2.Response(201, json=BASE)])
+    line = Line([outcome(), httpx2.Response(201, json=ARTIFACT)])
 
     with contextlib.suppress(TurnkeeperError):
-        await line.keeper().bases.create("Kitchen")
+        await line.keeper().artifacts.keep(b"Kitchen")
 
     assert len(line.asked) == tries
     assert line.keys == [None] * tries
@@ -159,6 +171,64 @@ async def test_what_is_gone_when_it_is_removed_again_was_removed_by_the_first_tr
     await line.keeper().bindings.remove("b")
 
     assert len(line.asked) == 2
+
+
+async def test_how_long_an_answer_takes_is_no_reason_to_give_it_up() -> None:
+    line = Line([lost(), httpx2.Response(200, json=OK)], slow_seconds=45.0)
+
+    assert (await line.keeper().chat("hello")).text == "hi"
+
+
+async def test_what_was_never_sent_has_removed_nothing() -> None:
+    line = Line([httpx2.ConnectError("no"), problem("binding_not_found", 404, retryable=False)])
+
+    with pytest.raises(errors.BindingNotFound):
+        await line.keeper().bindings.remove("b")
+
+
+RECEIPT = {
+    "id": "rcpt_1",
+    "kind": "session",
+    "subject": "s",
+    "reason": "asked",
+    "sessions": ["s"],
+    "stores": {"database": {"erased": {}, "changed": {}}, "content": {"files": 0}, "graphs": {"threads": 0}},
+    "kept": [],
+    "pseudonym": None,
+    "erased_by": "u",
+    "erased_at": "2026-01-01T00:00:00Z",
+}
+
+
+async def test_a_receipt_that_was_lost_is_found() -> None:
+    other = {**RECEIPT, "id": "rcpt_2", "subject": "another"}
+    found = httpx2.Response(200, json={"items": [other, RECEIPT], "next": None})
+    line = Line([lost(), problem("session_not_found", 404, retryable=False), found])
+
+    receipt = await line.keeper().erase_session("s")
+
+    assert receipt.id == "rcpt_1"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: problem("not_allowed", 403, retryable=False),
+        lambda: httpx2.Response(200, json={"items": [RECEIPT], "next": None}),
+    ],
+)
+async def test_without_its_receipt_what_was_erased_is_gone(answer: Callable[[], httpx2.Response]) -> None:
+    line = Line([lost(), problem("user_not_found", 404, retryable=False), answer()])
+
+    with pytest.raises(errors.UserNotFound):
+        await line.keeper().erasure.user("ada")
+
+
+async def test_what_has_a_key_is_believed_when_it_says_that_nothing_is_there() -> None:
+    line = Line([lost(), problem("unit_not_found", 404, retryable=False)])
+
+    with pytest.raises(errors.UnitNotFound):
+        await line.keeper().units.forget("s", "u")
 
 
 async def test_what_was_not_there_in_the_first_place_is_said() -> None:

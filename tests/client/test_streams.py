@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -82,6 +83,42 @@ async def test_a_server_that_leaves_in_the_middle_is_asked_again() -> None:
 
 
 BROKEN = {"seq": 5, "prev": 5, "type": "stream.broken", "data": {}}
+
+
+class Quiet(httpx2.AsyncByteStream):
+    """Says a few events, then nothing but signs of life for three quarters of a minute, and breaks."""
+
+    def __init__(self, clock: list[float], *events: str) -> None:
+        self.clock, self.events = clock, events
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield "".join(self.events).encode()
+        self.clock[0] += 45
+        yield b": heartbeat\n\n"
+        raise httpx2.ReadError("cut")
+
+
+async def test_a_stream_is_taken_up_however_long_it_was_quiet() -> None:
+    clock = [0.0]
+    line = Line(*[httpx2.Response(200, stream=Quiet(clock, *said)) for said in ([ACCEPTED, ONE], [], [])])
+    line.answers.append(stream(TWO, DONE))
+    retries = Retries(tries=2, now=lambda: clock[0], pause=QUICK.pause)
+
+    frames = [frame async for frame in line.keeper(retries).stream("hello")]
+
+    assert [frame.no for frame in frames] == [4, 5, 6, 7]
+
+
+async def test_who_reads_slowly_does_not_lose_the_stream() -> None:
+    clock = [0.0]
+    line = Line(stream(ACCEPTED, ONE), stream(TWO, DONE))
+    told = []
+
+    async for frame in line.keeper(Retries(now=lambda: clock[0], pause=QUICK.pause)).stream("hello"):
+        told.append(frame.no)
+        clock[0] += 45
+
+    assert told == [4, 5, 6, 7]
 
 
 async def test_a_stream_that_cannot_be_taken_up_says_where_it_was_lost() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -74,6 +76,24 @@ async def test_who_stops_listening_lets_go(url: str) -> None:
         return str(first.type)
 
     assert await beside(url, program) == "run.accepted"
+
+
+async def test_what_outlives_its_keeper_ends_quietly(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(keeper: Any) -> Any:
+        frames = keeper.stream("ode", agent="poet")
+        next(frames)
+        return frames
+
+    complaints: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    frames = await beside(url, program)
+    with pytest.raises(RuntimeError, match="open it first"):
+        next(frames)
+    frames = await beside(url, program)
+    del frames
+    gc.collect()
+
+    assert complaints == []
 
 
 async def test_a_session_is_carried_without_a_loop(url: str) -> None:

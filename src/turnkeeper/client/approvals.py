@@ -52,7 +52,7 @@ class Approvals(Part):
     async def decide(self, approval_id: str, *, approve: bool, reason: str | None = None) -> Approval:
         """Decide it, and wake the run that waits for it. Deciding the same twice does no harm."""
         body = {"decision": "approve" if approve else "reject", "reason": reason}
-        return _approval_of(await self._ask("POST", "approvals", approval_id, "decide", body=body, is_repeatable=True))
+        return _approval_of(await self._ask("POST", "approvals", approval_id, "decide", body=body))
 
 
 def _approval_of(told: Mapping[str, Any]) -> Approval:

@@ -38,7 +38,8 @@ class Artifacts(Part):
     ) -> Artifact:
         """Raises AttachmentTooLarge. The same content is kept once, under as many names as it is given."""
         headers = {"Content-Type": media_type}
-        told = await self._ask("POST", "artifacts", content=content, headers=headers, query={"name": name})
+        query = {"name": name}
+        told = await self._ask("POST", "artifacts", content=content, headers=headers, query=query, key=None)
         return read(told, Artifact)
 
     async def get(self, artifact_id: str) -> Artifact:

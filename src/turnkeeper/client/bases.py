@@ -69,11 +69,7 @@ class Bases(Part):
         return await self._added(base_id, {"session_id": session_id}, expected_revision)
 
     async def _added(self, base_id: str, body: Mapping[str, Any], revision: int | None) -> tuple[KnowledgeBase, Source]:
-        # The same again changes nothing; on a revision that has moved by itself it would be refused.
-        is_repeatable = revision is None
-        told = await self._ask(
-            "POST", "kbs", base_id, "sources", body=body, if_match=revision, is_repeatable=is_repeatable
-        )
+        told = await self._ask("POST", "kbs", base_id, "sources", body=body, if_match=revision)
         return await self.get(base_id), read(told, Source)
 
     async def remove_source(

@@ -94,7 +94,7 @@ class Channels(Part):
         """Hand in what came through a channel. The same delivery again attaches to what was made of the first."""
         headers = {**raw.headers, **({"content-type": raw.media_type} if raw.media_type else {})}
         told = await self._ask(
-            "POST", "channels", channel, binding_id, content=raw.body, headers=headers, query=raw.query
+            "POST", "channels", channel, binding_id, content=raw.body, headers=headers, query=raw.query, key=None
         )
         if told is None:
             return Delivered(ticket=None)

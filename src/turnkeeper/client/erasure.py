@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from turnkeeper.client.pages import Page
-from turnkeeper.client.part import Part
-from turnkeeper.model.ids import ReceiptId, UserId
+from turnkeeper.client.part import MOST, Part
+from turnkeeper.errors import NotAllowed, SessionNotFound, TurnkeeperError, UserNotFound
+from turnkeeper.model.ids import ReceiptId, SessionId, UserId
 from turnkeeper.model.receipt import Erased, ErasedKind
 
 
@@ -32,11 +33,28 @@ class Erasing(Part):
 
     async def session(self, session_id: str) -> Receipt:
         """For its owner, and for owner and admin of the tenant. Raises SessionNotFound or NotAllowed."""
-        return receipt_of(await self._ask("DELETE", "sessions", session_id))
+        told = await self._ask("DELETE", "sessions", session_id)
+        if told is None:
+            return await self._found(ErasedKind.SESSION, session_id, SessionNotFound(SessionId(session_id)))
+        return receipt_of(told)
 
     async def user(self, user: str) -> Receipt:
         """For the user itself, and for owner and admin of its tenant. Raises UserNotFound, NotAllowed or LastOwner."""
-        return receipt_of(await self._ask("DELETE", "users", user))
+        told = await self._ask("DELETE", "users", user)
+        if told is None:
+            return await self._found(ErasedKind.USER, user, UserNotFound(UserId(user)))
+        return receipt_of(told)
+
+    async def _found(self, kind: ErasedKind, subject: str, gone: TurnkeeperError) -> Receipt:
+        """The receipt of an erasure whose answer was lost. For who may not see it: that it is `gone`."""
+        try:
+            newest = await self.receipts(limit=MOST)
+        except NotAllowed:
+            raise gone from None
+        for receipt in newest:
+            if (receipt.kind, receipt.subject) == (kind, subject):
+                return receipt
+        raise gone
 
 
 def receipt_of(told: Mapping[str, Any]) -> Receipt:

@@ -88,7 +88,7 @@ class Keys(Part):
             "tenant": tenant,
         }
         body = {what: value for what, value in asked.items() if value is not None}
-        told = await self._ask("POST", "keys", body=body)
+        told = await self._ask("POST", "keys", body=body, key=None)
         return MadeKey(key=read(told, ApiKey), token=told["token"])
 
     async def get(self, id: str) -> ApiKey:
@@ -103,4 +103,4 @@ class Keys(Part):
 
     async def revoke(self, id: str) -> ApiKey:
         """It opens nothing any more, nor does any login that was made with it. Raises KeyNotFound."""
-        return read(await self._ask("POST", "keys", id, "revoke", is_repeatable=True), ApiKey)
+        return read(await self._ask("POST", "keys", id, "revoke", key=None, is_repeatable=True), ApiKey)

@@ -86,7 +86,7 @@ class Packs(Part):
         The same files again change nothing. Raises PackInvalid with every fault in it, or PackImmutable.
         """
         body = await asyncio.to_thread(_body_of, pack)
-        told = await self._ask("POST", "packs", body=body, is_repeatable=True)
+        told = await self._ask("POST", "packs", body=body)
         warnings = read(told.get("warnings", []), tuple[PackFault, ...])
         return PackPushed(pushed=read(told, PushedPack), warnings=warnings)
 

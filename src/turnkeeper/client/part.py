@@ -7,7 +7,7 @@ import httpx2
 
 from turnkeeper.client.pages import Page
 from turnkeeper.client.shapes import read
-from turnkeeper.client.transport import Ask, Transport, at
+from turnkeeper.client.transport import Ask, Transport, at, new_key
 from turnkeeper.errors import ServerUnreachable
 
 T = TypeVar("T")
@@ -21,6 +21,9 @@ class Part:
         self._transport = transport
 
     async def _ask(self, method: str, *parts: object, **about: Any) -> Any:
+        """A POST has a key, so that it is done once; with `key=None` it is one for which the server takes none."""
+        if method == "POST":
+            about.setdefault("key", new_key())
         return await self._transport.ask(method, at(*parts), **about)
 
     async def _get(self, kind: type[T], *parts: object, **query: Any) -> T:

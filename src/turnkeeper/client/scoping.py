@@ -38,9 +38,7 @@ class Scoping(Part):
 
     async def rebase(self, session_id: str, *, expected_version: int | None = None) -> Session:
         """Inherit again, as the layers are now; pins and what was removed stay. Raises SessionEnded."""
-        return session_of(
-            await self._ask("POST", "sessions", session_id, "rebase", if_match=expected_version, is_repeatable=True)
-        )
+        return session_of(await self._ask("POST", "sessions", session_id, "rebase", if_match=expected_version))
 
     async def scope(self, session: Session) -> SessionScope:
         """How far it reaches now, with all its mounts and what became of each."""

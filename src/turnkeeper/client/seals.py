@@ -28,4 +28,4 @@ class Seals(Part):
 
     async def retire(self, id: str) -> None:
         """Destroy a key: what it has sealed is opened by nobody any more. Raises NotAllowed or SealKeyNotFound."""
-        await self._ask("POST", "seals", id, "retire", is_repeatable=True)
+        await self._ask("POST", "seals", id, "retire")

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from turnkeeper.client.erasure import Receipt, receipt_of
+from turnkeeper.client.erasure import Erasing, Receipt
 from turnkeeper.client.pages import Page
 from turnkeeper.client.part import Part, reading
 from turnkeeper.client.shapes import (
@@ -196,7 +196,7 @@ class Sessions(Part):
 
     async def release_session(self, session_id: str) -> Released:
         """Close a session and have what it holds, to go on with it in client custody under the same id."""
-        told = await self._ask("POST", "sessions", session_id, "release", is_repeatable=True)
+        told = await self._ask("POST", "sessions", session_id, "release", key=None, is_repeatable=True)
         session = await self.session(session_id)
         return Released(session=session, carried=told["carried"], warnings=tuple(told["warnings"]))
 
@@ -210,11 +210,11 @@ class Sessions(Part):
 
     async def erase_session(self, session_id: str) -> Receipt:
         """Stop what runs in a session, and erase it everywhere."""
-        return receipt_of(await self._ask("DELETE", "sessions", session_id))
+        return await Erasing(self._transport).session(session_id)
 
     async def erase_user(self, user: str) -> Receipt:
         """Erase a user with all its sessions."""
-        return receipt_of(await self._ask("DELETE", "users", user))
+        return await Erasing(self._transport).user(user)
 
     async def pause_session(self, session_id: str, *, expected_version: int | None = None) -> Session:
         """Lay a session aside; the next message on it resumes it."""
@@ -226,14 +226,14 @@ class Sessions(Part):
 
     async def rebase_session(self, session_id: str, *, expected_version: int | None = None) -> Session:
         """Inherit again, as the layers are now."""
-        return await self._changed(session_id, "rebase", if_match=expected_version, is_repeatable=True)
+        return await self._changed(session_id, "rebase", if_match=expected_version)
 
     async def close_session(
         self, session_id: str, *, reason: str = "closed", expected_version: int | None = None
     ) -> Session:
         """Take no more messages, and cancel what is under way. It stays readable. Closing twice does no harm."""
         body = {"reason": reason}
-        return await self._changed(session_id, "close", body=body, if_match=expected_version, is_repeatable=True)
+        return await self._changed(session_id, "close", body=body, if_match=expected_version)
 
     async def change_session(
         self, session_id: str, change: SettingsChange, *, expected_version: int | None = None

@@ -4,13 +4,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
 
+from turnkeeper.client.retrying import Trying
 from turnkeeper.client.transport import SILENT_SECONDS, Ask, Transport, at
 from turnkeeper.errors import AnswerUnreadable, StreamLost
 from turnkeeper.ledger.feed import Dropped, Frame
@@ -46,20 +47,20 @@ class Stream:
     last: int | None = None
     session_id: str | None = None
     """Of the frame that came last."""
+    _trying: Trying = field(init=False)
 
     async def frames(self) -> AsyncGenerator[Frame, None]:
         """Raises StreamLost when it cannot be taken up again, and what the server refuses it with."""
-        trying = self.transport.retries.begin()
+        self._trying = self.transport.retries.begin()
         while True:
             async with aclosing(self._of_one_connection()) as frames:
                 async for frame in frames:
-                    trying = self.transport.retries.begin()
                     goes_on = await self.course.passed(frame)
                     yield frame
                     if not goes_on:
                         break
                 else:
-                    if not self.course.is_over and not await trying.again():
+                    if not self.course.is_over and not await self._trying.again():
                         raise StreamLost(self.last)
             if self.course.is_over:
                 return
@@ -73,6 +74,9 @@ class Stream:
                     self.course.is_over = True
                     return
                 async for event in events_in(response):
+                    self._trying = self.transport.retries.begin()
+                    if event is None:
+                        continue
                     if self.last is not None and event.no <= self.last:
                         continue
                     if self.last is not None and event.prev > self.last:
@@ -127,12 +131,14 @@ class Event:
     frame: Frame | None
 
 
-async def events_in(response: httpx2.Response) -> AsyncIterator[Event]:
-    """The events of a stream, each once it is whole, until it ends or breaks."""
+async def events_in(response: httpx2.Response) -> AsyncIterator[Event | None]:
+    """The events of a stream, each once it is whole, until it ends or breaks; None for a sign of life."""
     data: list[str] = []
     async for line in response.aiter_lines():
         if line.startswith("data:"):
             data.append(line.removeprefix("data:").removeprefix(" "))
+        elif line.startswith(":"):
+            yield None
         elif not line and data:
             text, data = "\n".join(data), []
             try:

@@ -86,7 +86,7 @@ class Manifests(Part):
     ) -> tuple[Manifest, bool]:
         """A manifest of these, in this order; True when the same tree was there already."""
         body = {"entries": _entries(files), "metadata": dict(metadata or {}), "parent": parent, "message": message}
-        told = await self._ask("POST", "manifests", body=body, is_repeatable=True)
+        told = await self._ask("POST", "manifests", body=body)
         return read(told, Manifest), told["is_duplicate"]
 
     async def get(self, sha256: str) -> Manifest:

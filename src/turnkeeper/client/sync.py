@@ -32,7 +32,7 @@ class Loop:
 
     def wait_for(self, doing: Coroutine[Any, Any, T]) -> T:
         """What comes of it. Whoever is interrupted while waiting calls it off, and goes on when it is through."""
-        if self._loop.is_closed():
+        if self.is_stopped:
             doing.close()
             raise RuntimeError("open it first: with SyncTurnkeeper.open(...) as keeper")
         ended: Future[T] = Future()
@@ -58,8 +58,12 @@ class Loop:
                 wait([ended])
             raise
 
+    @property
+    def is_stopped(self) -> bool:
+        return self._loop.is_closed()
+
     def stop(self) -> None:
-        if self._loop.is_closed():
+        if self.is_stopped:
             return
         self.wait_for(self._loop.shutdown_asyncgens())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -144,7 +148,8 @@ def _each(items: Any, loop: Loop) -> Iterator[Any]:
                 return
             yield item
     finally:
-        loop.wait_for(_closed(source))
+        if not loop.is_stopped:  # It has let go of everything when it was.
+            loop.wait_for(_closed(source))
 
 
 async def _next(items: AsyncGenerator[T, None]) -> T:

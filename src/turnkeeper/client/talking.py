@@ -286,7 +286,7 @@ class Talking(Part):
 
     async def cancel(self, run_id: str) -> Run:
         """Stop a run, wherever it is. Returns it as it is now; its end may still be on its way."""
-        return read(await self._ask("POST", "runs", run_id, "cancel", is_repeatable=True), Run)
+        return read(await self._ask("POST", "runs", run_id, "cancel"), Run)
 
     async def run(self, run_id: str) -> Run:
         """Raises RunNotFound, also when its session belongs to somebody else."""

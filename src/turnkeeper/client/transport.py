@@ -58,6 +58,10 @@ class Ask:
         is_whole = self.content is None or isinstance(self.content, bytes)
         return is_whole and (self.key is not None or self.is_repeatable or self.method in REPEATABLE)
 
+    def finds_it_gone(self, error: TurnkeeperError) -> bool:
+        """Whether an earlier try has removed it. What has a key is answered as it was the first time."""
+        return self.method == "DELETE" and self.key is None and error.http_status == HTTPStatus.NOT_FOUND
+
     @property
     def as_sent(self) -> dict[str, Any]:
         headers = dict(self.headers or {})
@@ -85,6 +89,17 @@ def _plain(value: Any) -> Any:
 class Answer:
     status: int
     document: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A try that came to nothing. With `was_lost` nobody knows what was done."""
+
+    error: TurnkeeperError
+    may_repeat: bool
+    was_lost: bool
+    wait: float | None = None
+    """For how long the server asks to wait, in seconds."""
 
 
 class Transport:
@@ -124,7 +139,10 @@ class Transport:
         return self._client
 
     async def ask(self, method: str, path: str, **about: Any) -> Any:
-        """The document that the server answers with. Raises the TurnkeeperError that it was refused with."""
+        """The document that the server answers with, None for what a lost try has removed.
+
+        Raises the TurnkeeperError that it was refused with.
+        """
         return (await self.answer(Ask(method=method, path=path, **about))).document
 
     async def answer(self, ask: Ask) -> Answer:
@@ -144,28 +162,28 @@ class Transport:
 
     async def _tried(self, ask: Ask, silent_seconds: float | None) -> httpx2.Response:
         trying, was_lost = self.retries.begin(), False
+        while isinstance(tried := await self._try(ask, silent_seconds), Failed):
+            if was_lost and ask.finds_it_gone(tried.error):
+                return httpx2.Response(HTTPStatus.NO_CONTENT)
+            was_lost = was_lost or tried.was_lost
+            if not tried.may_repeat or not await trying.again(tried.wait):
+                raise tried.error
+        return tried
+
+    async def _try(self, ask: Ask, silent_seconds: float | None) -> "httpx2.Response | Failed":
         is_stream = silent_seconds is not None
-        while True:
-            wait: float | None = None
-            try:
-                response = await self._sent(ask, silent_seconds)
-                if response.is_success and (is_stream or (ask.method == "GET" and _is_content(response))):
-                    return response
+        try:
+            response = await self._sent(ask, silent_seconds)
+            if not response.is_success or not (is_stream or (ask.method == "GET" and _is_content(response))):
                 await response.aread()
-            except httpx2.TransportError as fault:
-                failure: TurnkeeperError = ServerUnreachable(self.url, _why(fault))
-                may_try = ask.is_safe or isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout)
-                was_lost = True
-            else:
-                if response.is_success:
-                    return response
-                failure, wait = self._failure(response)
-                if was_lost and ask.method == "DELETE" and response.status_code == HTTPStatus.NOT_FOUND:
-                    # The try whose answer was lost has done it.
-                    return httpx2.Response(HTTPStatus.NO_CONTENT)
-                may_try = _may_try(failure, ask, response.status_code)
-            if not may_try or not await trying.again(wait):
-                raise failure
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            error = ServerUnreachable(self.url, "there is no connection")
+            return Failed(error=error, may_repeat=True, was_lost=False)
+        except httpx2.TransportError as fault:
+            is_late = isinstance(fault, httpx2.TimeoutException)
+            why = "it said nothing for too long" if is_late else "the connection was lost"
+            return Failed(error=ServerUnreachable(self.url, why), may_repeat=ask.is_safe, was_lost=True)
+        return response if response.is_success else self._refused(ask, response)
 
     async def _sent(self, ask: Ask, silent_seconds: float | None) -> httpx2.Response:
         timeout = httpx2.Timeout(silent_seconds, connect=CONNECT_SECONDS)
@@ -175,23 +193,20 @@ class Transport:
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             raise ServerUnreachable(self.url, "this is not an address") from None
 
-    def _failure(self, response: httpx2.Response) -> tuple[TurnkeeperError, float | None]:
-        """What was refused, and for how long the server asks to wait."""
-        asked = response.headers.get("retry-after", "")
+    def _refused(self, ask: Ask, response: httpx2.Response) -> Failed:
+        """What a server says of itself; or what something between it and here says."""
+        asked, status = response.headers.get("retry-after", ""), response.status_code
         wait = float(asked) if asked.isascii() and asked.isdigit() else None
         try:
             error = error_of(response.json())
         except (ValueError, KeyError, TypeError):
-            return AnswerUnreadable(self.url, response.status_code), wait
-        return error, wait if error.retry_after_ms is None else error.retry_after_ms / 1000
-
-
-def _may_try(failure: TurnkeeperError, ask: Ask, status: int) -> bool:
-    """What a server says of itself may be sent again; what something between says only where that is safe anyway."""
-    if isinstance(failure, AnswerUnreadable):
-        return ask.is_safe and status in BUSY_GATEWAY
-    # A server that has too much to do has not begun with it.
-    return failure.retryable and (ask.is_safe or status == HTTPStatus.TOO_MANY_REQUESTS)
+            is_busy = status in BUSY_GATEWAY
+            unread = AnswerUnreadable(self.url, status)
+            return Failed(error=unread, may_repeat=ask.is_safe and is_busy, was_lost=is_busy, wait=wait)
+        # A server that has too much to do has not begun with it.
+        may_repeat = error.retryable and (ask.is_safe or status == HTTPStatus.TOO_MANY_REQUESTS)
+        wait = wait if error.retry_after_ms is None else error.retry_after_ms / 1000
+        return Failed(error=error, may_repeat=may_repeat, was_lost=False, wait=wait)
 
 
 def _is_content(response: httpx2.Response) -> bool:
@@ -205,11 +220,3 @@ def _document(response: httpx2.Response) -> Any:
         return None
     is_json = "json" in response.headers.get("content-type", "")
     return response.json() if is_json else response.text
-
-
-def _why(fault: httpx2.TransportError) -> str:
-    if isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout):
-        return "there is no connection"
-    if isinstance(fault, httpx2.TimeoutException):
-        return "it said nothing for too long"
-    return "the connection was lost"
