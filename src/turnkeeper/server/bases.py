@@ -25,8 +25,9 @@ from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import NOT_MODIFIED, IdCursor, IfMatch, Limit, NoCursor, etag_of, version_of
 from turnkeeper.server.sessions import told
-from turnkeeper.server.wire import Page, SessionOut, page_behind, page_of
+from turnkeeper.server.wire import Page, page_behind, page_of
 from turnkeeper.server.wire_knowledge import BaseIn, BaseOut, BaseUnitOut, SourceIn, SourceOut, SourceTextOut
+from turnkeeper.server.wire_sessions import SessionOut
 
 router = APIRouter(prefix="/kbs", tags=["knowledge bases"], route_class=GuardedRoute)
 mounts = APIRouter(prefix="/sessions/{session_id}/mounts", tags=["knowledge bases"], route_class=GuardedRoute)

@@ -31,8 +31,8 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper, tokens_of
 from turnkeeper.server.limits import read_body
 from turnkeeper.server.openapi import TALKING, problems
-from turnkeeper.server.wire import ChatOut
 from turnkeeper.server.wire_channels import ChannelOut, TakenOut
+from turnkeeper.server.wire_chat import ChatOut
 
 router = APIRouter(prefix="/channels", tags=["channels"], route_class=GuardedRoute)
 doors = APIRouter(prefix="/channels", tags=["channels"])

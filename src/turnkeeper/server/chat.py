@@ -23,7 +23,7 @@ from turnkeeper.server.guard import Keeper, MessageRoute, is_still_let_in
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
-from turnkeeper.server.wire import AnswerIn, ChatIn, ChatOut
+from turnkeeper.server.wire_chat import AnswerIn, ChatIn, ChatOut
 
 router = APIRouter(tags=["chat"], route_class=MessageRoute)
 

@@ -12,8 +12,8 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sessions import BEGINNING, told
-from turnkeeper.server.wire import SessionOut
 from turnkeeper.server.wire_custody import AdoptIn, ReleasedOut
+from turnkeeper.server.wire_sessions import SessionOut
 
 router = APIRouter(prefix="/sessions", tags=["custody"], route_class=GuardedRoute)
 

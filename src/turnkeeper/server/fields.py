@@ -6,7 +6,7 @@ from typing import Any
 FIELDS: Mapping[str, str] = {
     "agent": "Who answers. Without one, the default agent.",
     "allowed_models": "Names of models, or patterns such as `large-*`.",
-    "allowed_tools": "Names of tools, or patterns such as `connector.*`. A tool must be in every such list that there is.",
+    "allowed_tools": "Names of tools, or patterns such as `connector.*`. A tool must be in every such list.",
     "archive": "The pack as a .zip or .tar.gz in base64, instead of `files`.",
     "auth": "Whether who delivers shows a token of the tenant, or signs.",
     "backend": "Where tools run.",

@@ -20,8 +20,8 @@ from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sessions import told
-from turnkeeper.server.wire import SessionOut
 from turnkeeper.server.wire_histories import ForkIn, StateAtOut
+from turnkeeper.server.wire_sessions import SessionOut
 
 router = APIRouter(prefix="/sessions/{session_id}", tags=["sessions"], route_class=GuardedRoute)
 

@@ -21,7 +21,7 @@ from turnkeeper.server.guard import EnvelopeRoute, GuardedRoute, Keeper, is_stil
 from turnkeeper.server.openapi import TALKING, event_stream, problems
 from turnkeeper.server.parameters import IdempotencyKey
 from turnkeeper.server.sse import Stream
-from turnkeeper.server.wire import InvokeOut, RunHandle
+from turnkeeper.server.wire_chat import InvokeOut, RunHandle
 
 EXAMPLE = {
     "request_id": "req_0001",

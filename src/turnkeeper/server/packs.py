@@ -25,7 +25,7 @@ from turnkeeper.server.once import once
 from turnkeeper.server.openapi import WITH_BODY, problems
 from turnkeeper.server.parameters import IfMatch, Limit, version_of
 from turnkeeper.server.sessions import told
-from turnkeeper.server.wire import Page, SessionOut, page_of
+from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_packs import (
     DialogueOut,
     OverrideIn,
@@ -36,6 +36,7 @@ from turnkeeper.server.wire_packs import (
     PackTextOut,
     RepinIn,
 )
+from turnkeeper.server.wire_sessions import SessionOut
 
 router = APIRouter(prefix="/packs", tags=["packs"], route_class=GuardedRoute)
 of_session = APIRouter(prefix="/sessions/{session_id}", tags=["packs"], route_class=GuardedRoute)

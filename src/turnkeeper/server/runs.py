@@ -16,8 +16,8 @@ from turnkeeper.server.guard import GuardedRoute, Keeper, is_still_let_in
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import event_stream, problems
 from turnkeeper.server.sse import ResumeAfter, Stream
-from turnkeeper.server.wire import RunOut
 from turnkeeper.server.wire_checkpoints import CheckpointOut, CheckpointsOut, EffectOut, EffectsOut
+from turnkeeper.server.wire_runs import RunOut
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=GuardedRoute)
 

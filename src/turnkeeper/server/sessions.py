@@ -45,23 +45,20 @@ from turnkeeper.server.once import once
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
 from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, Moment, NoCursor, etag_of, version_of
 from turnkeeper.server.sse import ResumeAfter, Stream
-from turnkeeper.server.wire import (
-    ChatOut,
+from turnkeeper.server.wire import CountedPage, Id, Page, page_of
+from turnkeeper.server.wire_chat import ChatOut
+from turnkeeper.server.wire_resuming import ResumeViewOut, SessionEventOut
+from turnkeeper.server.wire_runs import RunOut
+from turnkeeper.server.wire_sessions import (
     ClosingIn,
-    CountedPage,
     CountsOut,
     CurrentIn,
-    Id,
     LayoutIn,
     MessageOut,
-    Page,
-    RunOut,
     SessionIn,
     SessionOut,
     SettingsIn,
-    page_of,
 )
-from turnkeeper.server.wire_resuming import ResumeViewOut, SessionEventOut
 
 router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=GuardedRoute)
 

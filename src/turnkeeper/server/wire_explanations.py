@@ -7,7 +7,8 @@ from pydantic import Field
 
 from turnkeeper.model.explanation import ExplainedRun, Explanation, Summary
 from turnkeeper.model.graph import Graph
-from turnkeeper.server.wire import Outbound, RunErrorOut
+from turnkeeper.server.wire import Outbound
+from turnkeeper.server.wire_runs import RunErrorOut
 
 
 class StageOut(Outbound):

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from turnkeeper.model.history import StateAt
-from turnkeeper.server.wire import Inbound, IntentOut, MessageOut, Outbound, PreferencesOut, Title
+from turnkeeper.server.wire import Inbound, Outbound, Title
+from turnkeeper.server.wire_chat import IntentOut
 from turnkeeper.server.wire_knowledge import said_by
+from turnkeeper.server.wire_sessions import MessageOut, PreferencesOut
 
 TurnNo = Annotated[int, Field(ge=0, le=2**53)]
 

@@ -15,7 +15,9 @@ from turnkeeper.model.layer import DefaultMount, Layer, LayerTerms, Quota
 from turnkeeper.model.mount import MountRef
 from turnkeeper.model.purpose import PolicyTemplate
 from turnkeeper.model.user import User
-from turnkeeper.server.wire import Id, IdleSeconds, Inbound, Outbound, PinIn, PlainText, PolicyName, Title, UnpinIn
+from turnkeeper.server.wire import Id, Inbound, Outbound, PlainText, Title
+from turnkeeper.server.wire_mounts import PinIn, UnpinIn
+from turnkeeper.server.wire_sessions import IdleSeconds, PolicyName
 
 Pattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:@*?-]{1,128}$")]
 Patterns = Annotated[list[Pattern], Field(max_length=500)]

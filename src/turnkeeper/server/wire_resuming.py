@@ -9,7 +9,9 @@ from pydantic import JsonValue
 from turnkeeper.keeping.resuming import ResumeView, SessionEvent
 from turnkeeper.model.approval import Approval
 from turnkeeper.model.output import Output
-from turnkeeper.server.wire import MessageOut, Outbound, RunOut, SessionOut
+from turnkeeper.server.wire import Outbound
+from turnkeeper.server.wire_runs import RunOut
+from turnkeeper.server.wire_sessions import MessageOut, SessionOut
 
 
 class SessionEventOut(Outbound):

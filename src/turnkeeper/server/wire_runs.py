@@ -1,0 +1,82 @@
+"""What goes over the wire about runs."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from turnkeeper.model.mode import Mode
+from turnkeeper.model.run import Finish, Run, RunError, RunStatus
+from turnkeeper.model.session import Custody
+from turnkeeper.server.wire import Outbound
+
+
+class RunErrorOut(Outbound):
+    code: str
+    message: str
+    stage: str | None
+    retryable: bool
+    details: list[dict[str, Any]] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, error: RunError) -> "RunErrorOut":
+        return cls(
+            code=error.code,
+            message=error.message,
+            stage=error.stage,
+            retryable=error.retryable,
+            details=[dict(detail) for detail in error.details],
+        )
+
+
+class RunOut(Outbound):
+    """`text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent."""
+
+    id: str
+    session_id: str
+    agent: str
+    user: str
+    custody: Custody
+    mode: Mode
+    status: RunStatus
+    turn: int | None
+    finish: Finish | None
+    merged: bool | None
+    text: str | None = None
+    error: RunErrorOut | None
+    queue_no: int
+    feed_no: int
+    trace_id: str
+    retry_of: str | None
+    superseded_by: str | None
+    account: Mapping[str, Any] | None = None
+    accepted_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @classmethod
+    def of(cls, run: Run, text: str | None = None) -> "RunOut":
+        return cls(
+            id=run.id,
+            session_id=run.session_id,
+            agent=run.agent,
+            user=run.user,
+            custody=run.custody,
+            mode=run.mode,
+            status=run.status,
+            turn=run.turn,
+            finish=run.finish,
+            merged=run.merged,
+            text=text,
+            error=None if run.error is None else RunErrorOut.of(run.error),
+            queue_no=run.queue_no,
+            feed_no=run.feed_no,
+            trace_id=run.trace_id,
+            retry_of=run.retry_of,
+            superseded_by=run.superseded_by,
+            account=run.account,
+            accepted_at=run.accepted_at,
+            started_at=run.started_at,
+            ended_at=run.ended_at,
+        )
