@@ -17,6 +17,12 @@ from turnkeeper.cli.doctor_database import file_system_of
 from turnkeeper.cli.doctor_host import EXTRAS
 
 MARKER = "quetzalcoatl"
+PUBLIC_KEY = {
+    "kty": "EC",
+    "crv": "P-256",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +120,49 @@ def test_every_thing_that_is_wrong_is_found_with_a_way_to_mend_it(
     }
     assert "it was moved to y.db" in [each["said"] for each in told["findings"]]
     assert all(each["mend"] for each in told["findings"] if each["level"] != "ok")
+
+
+def test_who_comes_with_a_token_of_an_issuer_is_known(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNKEEPER_HOST", "0.0.0.0")
+    monkeypatch.setenv("TURNKEEPER_JWT_AUDIENCE", "turnkeeper")
+    monkeypatch.setenv("TURNKEEPER_JWT_SECRET", MARKER * 3)
+
+    code, found = findings(capsys)
+
+    assert code == 0
+    assert found["issuer"] == ("ok", "signs tokens with the secret that is set")
+    assert "callers" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "said"),
+    [
+        (None, "fault", "keys.json cannot be read: No such file or directory"),
+        ("{", "fault", "keys.json holds no set of keys"),
+        ('{"keys": [{"kty": "RSA"}]}', "fault", "keys.json holds no set of keys"),
+        (f'{{"keys": [{json.dumps(PUBLIC_KEY)}]}}', "ok", "1 key in keys.json"),
+    ],
+    ids=["no file", "no JSON", "no key", "a key"],
+)
+def test_the_keys_of_an_issuer_are_looked_at(
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    level: str,
+    said: str,
+) -> None:
+    monkeypatch.setenv("TURNKEEPER_JWT_AUDIENCE", "turnkeeper")
+    monkeypatch.setenv("TURNKEEPER_JWKS", "keys.json")
+    if text is not None:
+        (here / "keys.json").write_text(text)
+
+    code, found = findings(capsys)
+
+    assert code == (1 if level == "fault" else 0)
+    assert found["issuer"] == (level, said)
 
 
 def test_settings_that_do_not_fit_are_told_all_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

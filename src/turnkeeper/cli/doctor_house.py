@@ -1,17 +1,21 @@
 """Whether a server with these settings could start: who may come, where it listens, and what it needs beside."""
 
+import asyncio
 import contextlib
 import errno
 import http.client
+import json
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from turnkeeper.cli.findings import Finding, fault, warning, well
-from turnkeeper.cli.serve import CannotStart, agent_of, function_at
-from turnkeeper.errors import TurnkeeperError
+from turnkeeper.cli.say import counting
+from turnkeeper.cli.serve import CannotStart, agent_of, by_jwt, function_at
+from turnkeeper.errors import IssuerUnavailable, TurnkeeperError
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.server.addresses import is_loopback
 from turnkeeper.server.identities import IdentitiesInvalid, is_readable_by_others, read_identities
@@ -37,16 +41,19 @@ def _callers(settings: Settings) -> Iterator[Finding]:
     except OSError:
         yield fault("host", f"{settings.host} is not an address of this machine", "Use 127.0.0.1, or 0.0.0.0 for all.")
         return
-    if not is_local and not settings.token and not settings.identities:
+    is_named = bool(settings.token or settings.identities or by_jwt(settings))
+    if not is_local and not is_named:
         yield fault(
             "callers",
             f"listening on {settings.host} lets other machines in, and nobody said who may come",
-            "Give --token or --identities, or listen on 127.0.0.1.",
+            "Give --token or --identities, set jwks or jwt_secret, or listen on 127.0.0.1.",
         )
-    elif not settings.identities:
+    elif settings.token or not is_named:
         yield well("callers", "one token" if settings.token else "one token, made up at the start")
-    else:
+    if settings.identities:
         yield from _identities(Path(settings.identities))
+    if by_jwt(settings):
+        yield _issuer(settings)
 
 
 def _identities(path: Path) -> Iterator[Finding]:
@@ -59,6 +66,27 @@ def _identities(path: Path) -> Iterator[Finding]:
         yield warning("identities", f"{path} can be read by other users", f"chmod 600 {path}")
     else:
         yield well("identities", f"{len(found)} in {path}")
+
+
+def _issuer(settings: Settings) -> Finding:
+    if settings.jwks is None:
+        return well("issuer", "signs tokens with the secret that is set")
+    if settings.jwks.startswith(("https://", "http://")):
+        return well("issuer", f"its keys are those of {urlsplit(settings.jwks).hostname}, who was not asked")
+    from turnkeeper.server.jwt import IssuerKeys
+
+    async def read() -> Mapping[str, Any]:
+        kept: Mapping[str, Any] = json.loads(text)
+        return kept
+
+    path = Path(settings.jwks)
+    try:
+        text = path.read_text(encoding="utf-8")
+        keys = asyncio.run(IssuerKeys(read).holding(None))
+    except (OSError, UnicodeDecodeError, IssuerUnavailable) as error:
+        why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else "holds no set of keys"
+        return fault("issuer", f"{path} {why}", "Name a file with a JWK set; without one no token is known.")
+    return well("issuer", f"{counting(len(keys.keys), 'key', 'keys')} in {path}")
 
 
 def _port(settings: Settings) -> Finding:
