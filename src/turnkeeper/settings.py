@@ -1,14 +1,20 @@
 """Every number an operator may want to change, in one place."""
 
 import dataclasses
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from turnkeeper.model.explanation import Detail
 
 Fault = tuple[tuple[str, ...], str]
 """The settings that do not fit, and what is wrong with them."""
+
+
+LAST_PORT = 65_535
+LONGEST_SECONDS = 100 * 31_536_000
 
 
 class SettingsInvalid(ValueError):
@@ -19,12 +25,17 @@ class SettingsInvalid(ValueError):
         self.faults = faults
 
 
+def among(*choices: str, default: str | None = None, verb: str = "is") -> str:
+    """A setting that is one of these, the first of them unless another is the default."""
+    return field(default=default or choices[0], metadata={"among": choices, "verb": verb})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Read once, see `settling`, and passed down. Spans are in seconds, sizes in bytes unless they say otherwise."""
 
     database: str = field(default="turnkeeper.db", repr=False)
-    synchronous: str = "FULL"
+    synchronous: str = among("FULL", "NORMAL", "EXTRA")
     pool_size: int = 16
 
     host: str = "127.0.0.1"
@@ -40,15 +51,15 @@ class Settings:
     trusted_proxies: str | None = None
     keys: int = 100
     cors_origins: str | None = None
-    metrics: str = "loopback"
+    metrics: str = among("loopback", "open", "token")
     default_agent: str = "symbolic"
     policy: str | None = None
-    envelopes: str = "strict"
+    envelopes: str = among("strict", "lenient", verb="are")
     rate_per_second: float = 200.0
     rate_burst: int = 400
     streams: int = 1_000
-    telemetry: str = "counts"
-    debug: str = "off"
+    telemetry: str = among("counts", "otel")
+    debug: str = among("on", "off", default="off")
     long_runs: int = 100
 
     lease_seconds: float = 15.0
@@ -79,7 +90,7 @@ class Settings:
     dialogue_bytes: int = 65_536
     metadata_bytes: int = 16_384
     carried_bytes: int = 262_144
-    device_memory: str = "process"
+    device_memory: str = among("process", "kept")
     body_bytes: int = 1_048_576
     body_depth: int = 64
     delta_seconds: float = 0.05
@@ -91,7 +102,7 @@ class Settings:
 
     session_units: int = 200
     explanations: int = 200
-    explanation_detail: str = "full"
+    explanation_detail: str = among(Detail.FULL.value, Detail.SUMMARY.value)
     import_bytes: int = 262_144
     base_sources: int = 500
     base_units: int = 10_000
@@ -125,8 +136,8 @@ class Settings:
     bus_port: str = "8181"
     bus_url: str | None = None
     bus_token: str | None = field(default=None, repr=False)
-    bus_guard: str = "on"
-    bus_legacy: str = "on"
+    bus_guard: str = among("on", "off")
+    bus_legacy: str = among("on", "off")
     bus_frame_bytes: int = 10_485_760
     bus_queue_bytes: int = 33_554_432
     bus_queue_frames: int = 50_000
@@ -139,8 +150,8 @@ class Settings:
     bus_handler_seconds: float = 300.0
     bus_owner_seconds: float = 0.5
     bus_rounds: int = 1_000
-    bus_end_dropped: str = "on"
-    bus_completion_sync: str = "off"
+    bus_end_dropped: str = among("on", "off")
+    bus_completion_sync: str = among("on", "off", default="off")
 
     model_url: str | None = field(default=None, repr=False)
     model_key: str | None = field(default=None, repr=False)
@@ -159,79 +170,109 @@ class Settings:
 
     def _faults(self) -> Iterator[Fault]:
         """Everything that does not fit, not only the first."""
-        if self.synchronous not in ("FULL", "NORMAL", "EXTRA"):
-            yield ("synchronous",), f"synchronous is FULL, NORMAL or EXTRA, not {self.synchronous!r}"
-        if not 0 < self.renew_seconds < self.lease_seconds:
-            yield (
-                ("renew_seconds", "lease_seconds"),
-                "renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time",
-            )
-        if self.envelopes not in ("strict", "lenient"):
-            yield ("envelopes",), f"envelopes are strict or lenient, not {self.envelopes!r}"
-        if self.device_memory not in ("process", "kept"):
-            yield ("device_memory",), f"device_memory is process or kept, not {self.device_memory!r}"
-        if self.telemetry not in ("counts", "otel"):
-            yield ("telemetry",), f"telemetry is counts or otel, not {self.telemetry!r}"
-        if self.rate_per_second <= 0 or self.rate_burst < 1:
-            yield ("rate_per_second", "rate_burst"), "rate_per_second is more than nothing, and rate_burst at least 1"
-        if self.explanation_detail not in tuple(Detail):
-            yield ("explanation_detail",), f"explanation_detail is full or summary, not {self.explanation_detail!r}"
-        if self.idle_seconds < 1 or self.session_units < 1:
-            yield ("idle_seconds", "session_units"), "idle_seconds and session_units are at least 1"
-        if self.port > 65_535:
-            yield ("port",), f"port is a number from 0 to 65535, not {self.port}"
-        if self.metrics not in ("loopback", "open", "token"):
-            yield ("metrics",), f"metrics is loopback, open or token, not {self.metrics!r}"
+        for each in dataclasses.fields(self):
+            if (said := _misfit(each, getattr(self, each.name))) is not None:
+                yield (each.name,), said
+        for names, holds, said in RULES:
+            if not holds(self):
+                yield names, said.format(self)
         for origin in self.origins:
             if origin != "*" and not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 yield ("cors_origins",), f"cors_origins are origins such as https://example.org, not {origin!r}"
-        if self.bus_port != "off" and not (self.bus_port.isdecimal() and int(self.bus_port) <= 65_535):
-            yield ("bus_port",), f"bus_port is a number from 0 to 65535, or off, not {self.bus_port!r}"
-        for name in ("debug", "bus_guard", "bus_legacy", "bus_end_dropped", "bus_completion_sync"):
-            if getattr(self, name) not in ("on", "off"):
-                yield (name,), f"{name} is on or off, not {getattr(self, name)!r}"
-        if not self.bus_languages.strip(", "):
-            yield ("bus_languages",), "bus_languages names at least one language, the first of which is assumed"
-        if self.bus_match_seconds <= 0 or self.bus_owner_seconds <= 0 or self.bus_rounds < 1:
-            yield (
-                ("bus_match_seconds", "bus_owner_seconds", "bus_rounds"),
-                "bus_match_seconds and bus_owner_seconds are more than nothing, and bus_rounds at least 1",
-            )
-        if bool(self.model_url) != bool(self.model_name):
-            yield (
-                ("model_url", "model_name"),
-                "model_url and model_name come together: where the model is, and which one to ask for",
-            )
-        if self.model_key is not None and not (self.model_key.isascii() and self.model_key.isprintable()):
-            yield ("model_key",), "model_key holds a character that is not printable ASCII, which no header can carry"
-        if bool(self.smtp_url) != bool(self.mail_from):
-            yield (
-                ("smtp_url", "mail_from"),
-                "smtp_url and mail_from come together: where mail is handed in, and whom it is from",
-            )
-        if self.outbox_attempts < 1 or self.outbox_send_seconds <= 0:
-            yield (
-                ("outbox_attempts", "outbox_send_seconds"),
-                "outbox_attempts is at least 1, and outbox_send_seconds more than nothing",
-            )
-        yield from self._faults_of_tokens()
-        for each in dataclasses.fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, int | float) and value < 0:
-                yield (each.name,), f"{each.name} is not negative"
 
-    def _faults_of_tokens(self) -> Iterator[Fault]:
-        if self.jwt_secret is not None and self.jwks is not None:
-            yield ("jwt_secret", "jwks"), "jwt_secret and jwks exclude each other: who signs tokens is one issuer"
-        if (self.jwt_secret is not None or self.jwks is not None) and not self.jwt_audience:
-            yield (
-                ("jwt_audience",),
-                "jwt_audience says for whom tokens are made; without it those for others would do here",
-            )
-        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < 32:
-            yield ("jwt_secret",), "jwt_secret has at least 32 bytes; shorter ones can be guessed"
-        if self.failed_tokens < 1 or self.keys < 1 or self.login_seconds < 60:
-            yield (
-                ("failed_tokens", "keys", "login_seconds"),
-                "failed_tokens and keys are at least 1, and login_seconds at least 60",
-            )
+
+def _misfit(about: "dataclasses.Field[Any]", value: Any) -> str | None:
+    """What is wrong with a setting by itself."""
+    name, choices = about.name, about.metadata.get("among")
+    if choices is not None and value not in choices:
+        *others, last = choices
+        return f"{name} {about.metadata['verb']} {', '.join(others)} or {last}, not {value!r}"
+    if not isinstance(value, int | float):
+        return None
+    if not math.isfinite(value):
+        return f"{name} is a finite number, not {value}"
+    if value < 0:
+        return f"{name} is not negative"
+    if name.endswith("_seconds") and value > LONGEST_SECONDS:
+        return f"{name} is at most {LONGEST_SECONDS}, which is a hundred years"
+    return None
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and int(text) <= LAST_PORT
+
+
+RULES: Sequence[tuple[tuple[str, ...], Callable[[Settings], bool], str]] = (
+    (
+        ("renew_seconds", "lease_seconds"),
+        lambda its: 0 < its.renew_seconds < its.lease_seconds,
+        "renew_seconds lies between 0 and lease_seconds, so that a lease is renewed in time",
+    ),
+    (
+        ("rate_per_second", "rate_burst"),
+        lambda its: its.rate_per_second > 0 and its.rate_burst >= 1,
+        "rate_per_second is more than nothing, and rate_burst at least 1",
+    ),
+    (
+        ("idle_seconds", "session_units"),
+        lambda its: its.idle_seconds >= 1 and its.session_units >= 1,
+        "idle_seconds and session_units are at least 1",
+    ),
+    (("port",), lambda its: its.port <= LAST_PORT, "port is a number from 0 to 65535, not {0.port}"),
+    (
+        ("bus_port",),
+        lambda its: its.bus_port == "off" or _is_port(its.bus_port),
+        "bus_port is a number from 0 to 65535, or off, not {0.bus_port!r}",
+    ),
+    (
+        ("bus_languages",),
+        lambda its: its.bus_languages.strip(", ") != "",
+        "bus_languages names at least one language, the first of which is assumed",
+    ),
+    (
+        ("bus_match_seconds", "bus_owner_seconds", "bus_rounds"),
+        lambda its: its.bus_match_seconds > 0 and its.bus_owner_seconds > 0 and its.bus_rounds >= 1,
+        "bus_match_seconds and bus_owner_seconds are more than nothing, and bus_rounds at least 1",
+    ),
+    (
+        ("model_url", "model_name"),
+        lambda its: bool(its.model_url) == bool(its.model_name),
+        "model_url and model_name come together: where the model is, and which one to ask for",
+    ),
+    (
+        ("model_key",),
+        lambda its: its.model_key is None or (its.model_key.isascii() and its.model_key.isprintable()),
+        "model_key holds a character that is not printable ASCII, which no header can carry",
+    ),
+    (
+        ("smtp_url", "mail_from"),
+        lambda its: bool(its.smtp_url) == bool(its.mail_from),
+        "smtp_url and mail_from come together: where mail is handed in, and whom it is from",
+    ),
+    (
+        ("outbox_attempts", "outbox_send_seconds"),
+        lambda its: its.outbox_attempts >= 1 and its.outbox_send_seconds > 0,
+        "outbox_attempts is at least 1, and outbox_send_seconds more than nothing",
+    ),
+    (
+        ("jwt_secret", "jwks"),
+        lambda its: its.jwt_secret is None or its.jwks is None,
+        "jwt_secret and jwks exclude each other: who signs tokens is one issuer",
+    ),
+    (
+        ("jwt_audience",),
+        lambda its: (its.jwt_secret is None and its.jwks is None) or bool(its.jwt_audience),
+        "jwt_audience says for whom tokens are made; without it those for others would do here",
+    ),
+    (
+        ("jwt_secret",),
+        lambda its: its.jwt_secret is None or len(its.jwt_secret.encode()) >= 32,
+        "jwt_secret has at least 32 bytes; shorter ones can be guessed",
+    ),
+    (
+        ("failed_tokens", "keys", "login_seconds"),
+        lambda its: its.failed_tokens >= 1 and its.keys >= 1 and its.login_seconds >= 60,
+        "failed_tokens and keys are at least 1, and login_seconds at least 60",
+    ),
+)
+"""The settings that it is about, what holds of all of them together, and what is said when it does not."""

@@ -65,6 +65,16 @@ def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e300"])
+def test_a_span_is_a_number_that_a_clock_can_count(tmp_path: Path, value: str) -> None:
+    file = a_file(tmp_path, f"run_seconds = {value}\n")
+
+    with pytest.raises(SettingsInvalid, match="run_seconds is "):
+        settings_from({}, file=file)
+    with pytest.raises(SettingsInvalid, match=r"login_seconds is .*TURNKEEPER_LOGIN_SECONDS"):
+        settings_from({"TURNKEEPER_LOGIN_SECONDS": value})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("port 8765", "is no TOML"), ("port = 1\nport = 2", "is no TOML"), (None, "there is no file")],
