@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from turnkeeper.errors import MoveRefused
+from turnkeeper.errors import MoveRefused, TurnkeeperError
 from turnkeeper.ports.tables import Survey, Tables
 from turnkeeper.upkeep import moving
 from turnkeeper.upkeep.moving import Copied, Moved, Watching
@@ -48,7 +48,8 @@ async def move(
 ) -> Moved:
     """Move everything from one database into an empty one, while nodes on the source go on reading.
 
-    Raises MoveRefused; then the source is as it was, and the target is one that no node opens.
+    Raises MoveRefused; then the source is as it was, and the target is one that no node opens. Only what breaks while
+    the target is declared usable leaves the source closed, for `reopen` to find out.
     """
     if _is_same(source, target):
         raise MoveRefused("The two are the same database.")
@@ -64,9 +65,20 @@ async def move(
 
 
 async def reopen(database: str, *, although_moved: bool = False) -> None:
-    """Let writes in again after a move that did not come to its end. Raises MoveRefused."""
+    """Let writes in again after a move that did not come to its end. Raises MoveRefused.
+
+    One that was moved opens again when the target turns out not to be usable, or with `although_moved`.
+    """
     async with _opened(database) as tables:
-        await moving.reopen(tables, although_moved=although_moved)
+        await moving.reopen(tables, although_moved=although_moved, has_arrived=_has_arrived)
+
+
+async def _has_arrived(place: str) -> bool | None:
+    try:
+        async with _opened(place) as target:
+            return await moving.is_usable(target)
+    except TurnkeeperError:
+        return None
 
 
 @asynccontextmanager

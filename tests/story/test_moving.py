@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,11 +24,11 @@ from turnkeeper import AgentTurn, Settings, Turnkeeper, databases
 from turnkeeper.errors import DatabaseHalfFilled, DatabaseMoving, MoveRefused
 from turnkeeper.model.policy import Rate
 from turnkeeper.model.principal import LOCAL
-from turnkeeper.ports.tables import Door
+from turnkeeper.ports.tables import Door, Tables
 from turnkeeper.server.app import create_app
 from turnkeeper.server.identities import StaticIdentities, single_identity
 from turnkeeper.testing.clock import SteppedClock
-from turnkeeper.upkeep.moving import Moved
+from turnkeeper.upkeep.moving import Moved, move
 from turnkeeper.wiring import open_tables
 
 TURNS = rounds(200, 10_000)
@@ -315,6 +316,60 @@ async def test_a_database_that_was_moved_opens_again_only_for_those_who_insist(
 
     async with Turnkeeper.open(settings=settings) as keeper:
         assert (await keeper.chat("Hello")).text
+
+
+NOT_DECLARED = {
+    "sqlite": ["CREATE TRIGGER full BEFORE DELETE ON schema_info BEGIN SELECT RAISE(ABORT, 'it is full'); END"],
+    "postgres": [
+        "CREATE FUNCTION full_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'it is full'; END $$",
+        "CREATE TRIGGER full_up BEFORE DELETE ON schema_info FOR EACH ROW EXECUTE FUNCTION full_up()",
+    ],
+}
+
+
+async def test_a_move_that_breaks_in_its_last_step_is_told_and_its_source_is_reopened(
+    settings: Settings, elsewhere: str
+) -> None:
+    async with Turnkeeper.open(settings=settings) as keeper:
+        await keeper.chat("Hello")
+    here, there = open_tables(settings.database), open_tables(elsewhere)
+
+    async def break_it() -> tuple[()]:
+        for statement in NOT_DECLARED["postgres" if elsewhere.startswith("postgres") else "sqlite"]:
+            await backend_of(elsewhere).execute(statement)
+        return ()
+
+    async with opened(here), opened(there):
+        with pytest.raises(MoveRefused, match=r"could not be declared usable: .*it is full.*db reopen"):
+            await move(here, there, grace_seconds=0, watching=lambda *_: None, beside=break_it)
+    closed = await databases.survey(settings.database), await databases.survey(elsewhere)
+    await databases.reopen(settings.database)
+
+    assert [each.door for each in closed] == [Door.MOVED, Door.FILLING]
+    async with Turnkeeper.open(settings=settings) as keeper:
+        assert (await keeper.chat("Hello")).text
+
+
+@contextlib.asynccontextmanager
+async def opened(tables: Tables) -> AsyncIterator[None]:
+    await tables.open()
+    try:
+        yield
+    finally:
+        await tables.close()
+
+
+async def test_where_a_target_cannot_be_looked_at_nobody_says_that_conversations_go_on_there(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "a.db"), tmp_path / "b.db"
+    await databases.upgrade(source)
+    await databases.move(source, str(target))
+    target.rename(tmp_path / "c.db")
+
+    with pytest.raises(MoveRefused, match="cannot be looked at from here"):
+        await databases.reopen(source)
+
+    assert (await databases.survey(source)).door is Door.MOVED
+    assert not target.exists()
 
 
 async def test_a_newer_node_does_not_change_the_tables_of_a_database_that_is_being_moved(

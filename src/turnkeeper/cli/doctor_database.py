@@ -108,9 +108,11 @@ def _look_at_tables(survey: Survey) -> Iterator[Finding]:
     elif survey.door is not Door.FILLING:
         yield well("schema", f"up to date, at level {survey.level}")
     if survey.door is Door.MOVED:
-        yield fault("door", f"it was moved to {survey.moved_to}", "Name that one with --database.")
+        mend = "Name that one with --database. If a move broke before it was usable: turnkeeper db reopen."
+        yield fault("door", f"it was moved to {survey.moved_to}", mend)
     elif survey.door is Door.FILLING:
-        yield fault("door", "a move into it did not come to its end", "Use the source, or move it here again.")
+        mend = "Use the source, or move it here again. If that is closed, too: turnkeeper db reopen for the source."
+        yield fault("door", "a move into it did not come to its end", mend)
     elif survey.door is not Door.OPEN:
         yield fault("door", "it is being moved", "Wait for the move; if it was killed: turnkeeper db reopen.")
 

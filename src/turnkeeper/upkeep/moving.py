@@ -84,12 +84,37 @@ async def move(
             await asyncio.shield(_open_again(source))
             raise
         # From here on the source stays closed, even when nobody can say whether this was heard.
-        await target.declare_usable()
+        await _declare_usable(target, source.place)
     return Moved(source=source.place, target=target.place, tables=tables, left_open=left_open, in_files=in_files)
 
 
-async def reopen(source: Tables, *, although_moved: bool) -> None:
-    """Let writes in again after a move that did not come to its end. Raises MoveRefused."""
+async def _declare_usable(target: Tables, source: str) -> None:
+    try:
+        await target.declare_usable()
+    except Exception as error:
+        # Whatever it was, both are closed now.
+        why = error.detail if isinstance(error, StoreUnavailable) else f"{error}."
+        raise MoveRefused(
+            f"All of it was copied to {target.place}, which then could not be declared usable: {why} "
+            "Nobody may write to either of the two. Once it can be reached, run `turnkeeper db reopen` for "
+            f"{source}: it opens that again, unless the other one is usable after all."
+        ) from error
+
+
+async def is_usable(target: Tables) -> bool | None:
+    """Whether what was moved there has arrived to its end; None when there is nothing to be seen."""
+    survey = await target.survey()
+    if not survey.is_made or survey.door is not Door.FILLING:
+        return survey.is_made or None
+    async with target.alone():  # No mover is about to declare it.
+        return (await target.survey()).door is not Door.FILLING
+
+
+async def reopen(source: Tables, *, although_moved: bool, has_arrived: Callable[[str], Awaitable[bool | None]]) -> None:
+    """Let writes in again after a move that did not come to its end. Raises MoveRefused.
+
+    `has_arrived` says whether the place it was moved to is usable, None when that cannot be looked at.
+    """
     async with source.alone():
         survey = await source.survey()
         if survey.door is Door.FILLING:
@@ -97,11 +122,23 @@ async def reopen(source: Tables, *, although_moved: bool) -> None:
                 f"{source.place} was never filled to its end. Reopen the database it was to be filled from."
             )
         if survey.door is Door.MOVED and not although_moved:
-            raise MoveRefused(
-                f"{source.place} was moved to {survey.moved_to}, and conversations go on there. "
-                "Opened again, the two go separate ways; say so with --yes (`although_moved` in Python)."
-            )
+            _refuse_two(source.place, str(survey.moved_to), await has_arrived(str(survey.moved_to)))
         await source.set_door(Door.OPEN)
+
+
+def _refuse_two(source: str, target: str, has_arrived: bool | None) -> None:
+    """There must never be two that both go on."""
+    if has_arrived:
+        raise MoveRefused(
+            f"{source} was moved to {target}, and conversations go on there. "
+            "Opened again, the two go separate ways; say so with --yes (`although_moved` in Python)."
+        )
+    if has_arrived is None:
+        raise MoveRefused(
+            f"{source} was moved to {target}, which cannot be looked at from here: nobody knows whether conversations "
+            "go on there. If they do and this is opened again, the two go separate ways. See what `turnkeeper db "
+            "status` says of it; if it was never filled to its end, say --yes (`although_moved` in Python)."
+        )
 
 
 async def _refuse_unready(source: Tables) -> None:
