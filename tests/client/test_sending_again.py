@@ -165,8 +165,11 @@ async def test_it_is_given_up_after_so_many_tries_or_so_long() -> None:
     assert (len(brief.asked), brief.waits) == (3, [0.2, 0.4])
 
 
-async def test_what_is_gone_when_it_is_removed_again_was_removed_by_the_first_try() -> None:
-    line = Line([lost(), problem("binding_not_found", 404, retryable=False)])
+@pytest.mark.parametrize("first", [lost, lambda: httpx2.Response(504)])
+async def test_what_is_gone_when_it_is_removed_again_was_removed_by_the_first_try(
+    first: Callable[[], Outcome],
+) -> None:
+    line = Line([first(), problem("binding_not_found", 404, retryable=False)])
 
     await line.keeper().bindings.remove("b")
 

@@ -306,7 +306,7 @@ async def test_a_database_that_was_moved_opens_again_only_for_those_who_insist(
         await keeper.chat("Hello")
     await databases.move(settings.database, elsewhere)
 
-    with pytest.raises(MoveRefused, match="conversations go on there"):
+    with pytest.raises(MoveRefused, match="and conversations go on there"):
         await databases.reopen(settings.database)
     with pytest.raises(MoveRefused, match="was moved to"):
         await databases.move(settings.database, elsewhere)
