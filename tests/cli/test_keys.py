@@ -39,7 +39,7 @@ def test_a_key_is_made_used_listed_and_revoked(server: ServerProcess) -> None:
     assert listed.split()[:5] == [as_json[0]["id"], "reports", "local", "(owner)", "until"]
     assert token not in listed
     assert revoked.stdout == f"{as_json[0]['id']} opens nothing any more.\n"
-    assert (after.returncode, "unauthenticated" in after.stderr) == (1, True)
+    assert (after.returncode, "token_revoked" in after.stderr) == (1, True)
 
 
 def test_a_key_can_be_made_before_there_is_a_server(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ PART_OF = {
     "erasure": "erasure",
     "retention": "erasure",
     "custody": "custody",
+    "keys": "keys",
+    "answers": "keys",
 }
 
 
@@ -59,6 +61,8 @@ OPERATORS = {
     "manifests",
     "pointers",
     "custody",
+    "keys",
+    "answers",
 }
 
 

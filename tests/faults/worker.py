@@ -365,6 +365,18 @@ async def _custody(keeper: Turnkeeper) -> None:
     await keeper.seals.retire(rotated.id)
 
 
+async def _keys(keeper: Turnkeeper) -> None:
+    """A key that is made, used and revoked, and requests that are done once."""
+    made = await keeper.keys.create("robot")
+    await keeper.keys.admit(await keeper.keys.found(made.token))
+    await keeper.keys.log_in(made.key.principal, parent=made.key.id, lasts=timedelta(days=1), until=None, trace_id=None)
+    await keeper.keys.revoke(made.key.id)
+    claim = await keeper.answering.claim("once-1", b"asked", about="-", principal=LOCAL)
+    await keeper.answering.answered(claim, "{}", principal=LOCAL)
+    refused = await keeper.answering.claim("once-2", b"asked", about="-", principal=LOCAL)
+    await keeper.answering.refused(refused, principal=LOCAL)
+
+
 async def _erasure(keeper: Turnkeeper) -> None:
     """A session that is archived and one that is erased, and a user with all that is theirs."""
     over, gone = [(await keeper.chat(text, agent="counter")).session_id for text in ("over", "gone")]
@@ -390,6 +402,7 @@ PARTS = {
     "scope": _scope,
     "histories": _histories,
     "custody": _custody,
+    "keys": _keys,
 }
 """Parts of a day that need nothing of what comes before them."""
 

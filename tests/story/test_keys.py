@@ -304,7 +304,7 @@ async def test_a_token_that_is_bound_to_a_session_makes_no_keys(house: Turnkeepe
 async def test_an_operator_binds_no_key_to_a_session_of_another_tenant(house: Turnkeeper) -> None:
     session = await house.create_session(principal=OPERATOR)
 
-    with pytest.raises(EnvelopeInvalid):
+    with pytest.raises(SessionNotFound):
         await house.keys.create("bot", session_id=session.id, tenant="globex", principal=OPERATOR)
 
 

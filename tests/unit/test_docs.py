@@ -12,7 +12,11 @@ import pytest
 from tests.documents import python_blocks
 
 ROOT = Path(__file__).parents[2]
-PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if path.exists()]
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if python_blocks(path.read_text(encoding="utf-8"))
+]
 
 
 @pytest.mark.parametrize("page", [path.relative_to(ROOT).as_posix() for path in PAGES])

@@ -15,6 +15,7 @@ from turnkeeper.errors import (
     LayerNotFound,
     NotAllowed,
     NotAuthenticated,
+    SessionNotFound,
     StoreUnavailable,
     TokenExpired,
     TokenRevoked,
@@ -92,7 +93,7 @@ class Keys:
         whose = self._whose(user, of, principal)
         if session_id is not None:
             if of != principal.tenant:
-                raise EnvelopeInvalid.at("/session_id", "is bound by who may open it, in their own tenant")
+                raise SessionNotFound(SessionId(session_id))  # It is bound by who may open it, in their own tenant.
             await self._session_of(session_id, principal=principal)
         now = self._clock.now()
         maker = None if principal.key_id is None else await self._key(principal.tenant, principal.key_id)

@@ -43,8 +43,8 @@ class GuardedRoute(OnceRoute):
         async def guarded(request: Request) -> Response:
             try:
                 principal = await authenticate(request, tokens_of(request), keeper_of(request).directory)
-                check_asked(wanted, principal)
                 await check_bound(self.name, request, principal, keeper_of(request))
+                check_asked(wanted, principal)
                 over = await _counted(request, principal) if self.takes_messages else None
                 if field is not None:
                     request = await _with_body(request, is_required=field.field_info.is_required())

@@ -2077,7 +2077,7 @@ SELECT * FROM api_keys
 UPDATE api_keys SET revoked_at = COALESCE(revoked_at, :now) WHERE tenant = :tenant AND id = :id RETURNING *;
 
 -- name: use_key
-UPDATE api_keys SET used_at = :now WHERE tenant = :tenant AND id = :id;
+UPDATE api_keys SET used_at = :now WHERE tenant = :tenant AND id = :id RETURNING 1;
 
 -- name: erase_api_keys
 WITH gone AS (DELETE FROM api_keys WHERE tenant = :tenant AND session_id = :session_id RETURNING 1)
