@@ -30,6 +30,7 @@ from turnkeeper.model.run import Finish
 from turnkeeper.model.session import Fork, Session
 from turnkeeper.model.turn import Turn
 from turnkeeper.model.unit import UnitChanges
+from turnkeeper.ports.sessions import Sought
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -123,6 +124,21 @@ async def test_a_fork_reads_the_messages_of_all_that_it_came_from_by_index(store
     assert lines(await load(store, parent)) == ["q1", "a1", "q2", "a2"]
     rows = await backend.execute("SELECT COUNT(*) FROM messages WHERE session_id = 'sess_grandchild'")
     assert rows[0][0] == 2
+
+
+async def test_a_fork_opens_as_the_session_does_whose_messages_it_shares(store: Store) -> None:
+    parent = await talked(store, 2)
+    child = await forked(store, parent, 2, "sess_child")
+    await exchange(store, child, "b3", "c3")
+    grandchild = await forked(store, child, 1, "sess_grandchild")
+
+    openings = await store.sessions.openings(parent.tenant, [child.id, grandchild.id])
+    sought = Sought(fork_of=parent.id)
+    forks = await store.sessions.list(parent.tenant, owner=None, before=None, limit=9, sought=sought)
+
+    assert openings == {child.id: "q1", grandchild.id: "q1"}
+    assert [session.id for session in forks] == [child.id]
+    assert await store.sessions.count(parent.tenant, owner=None, sought=sought) == 1
 
 
 async def test_a_fork_at_a_turn_before_its_parent_was_forked_is_that_of_the_first_one(store: Store) -> None:

@@ -22,6 +22,7 @@ from tests.contract.builders import (
     held,
     lines,
     load,
+    reset,
     run_of,
     types,
     waiting,
@@ -31,7 +32,7 @@ from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.ids import AgentId, SessionId, TenantId, UserId
 from turnkeeper.model.run import RunStatus
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
-from turnkeeper.ports.sessions import Sought
+from turnkeeper.ports.sessions import SessionOrder, Sought
 from turnkeeper.ports.store import Store
 from turnkeeper.testing.clock import NOON
 
@@ -317,6 +318,63 @@ async def test_a_title_is_looked_for_as_it_is_written(store: Store, title: str) 
     found = await store.sessions.list(TENANT, owner=None, before=None, limit=10, sought=Sought(title=title))
 
     assert found == []
+
+
+@pytest.mark.parametrize("text", ["TISCH", "für zwei tisch", "ÜBER", "wetter tisch"])
+async def test_sessions_are_found_by_words_of_their_title_and_of_what_was_said_first(store: Store, text: str) -> None:
+    wanted = await a_kept_session(store, title="Ein Tisch für zwei")
+    await exchange(store, wanted, "Über das Wetter reden wir später", "Gut")
+    other = await a_kept_session(store, title="Ein Stuhl")
+    await exchange(store, other, "Das Wetter", "Ein Tisch für zwei, über allem")
+
+    for owner in (None, USER):
+        found = await store.sessions.seek(
+            TENANT, owner=owner, sought=Sought(text=text), order=SessionOrder.CREATED, before=None, limit=10
+        )
+
+        assert ([session.id for session in found.sessions], found.total) == ([wanted.id], 1)
+
+
+async def test_a_session_opens_with_what_its_user_said_first_since_it_was_reset(store: Store) -> None:
+    told, silent, begun_anew = [await a_kept_session(store) for _ in range(3)]
+    await exchange(store, told, "x" * 119 + "👩yz", "Welcome")
+    await exchange(store, told, "And then", "Yes")
+    await exchange(store, begun_anew, "Before", "Yes")
+    _, lease = await held(store, "/reset", begun_anew)
+    await reset(store, begun_anew, lease, revision=1)
+
+    openings = await store.sessions.openings(TENANT, [told.id, silent.id, begun_anew.id])
+
+    assert openings == {told.id: "x" * 119 + "👩"}
+    assert await store.sessions.openings(OTHER_TENANT, [told.id]) == {}
+
+
+async def test_sessions_are_listed_by_their_last_activity_and_none_of_them_twice(store: Store) -> None:
+    kept = [await a_kept_session(store, last_active_at=NOON - timedelta(hours=hours)) for hours in (3, 5, 1, 5, 2)]
+    await a_kept_session(store, tenant=OTHER_TENANT)
+    order = SessionOrder.ACTIVE
+
+    async def page(before: str | None) -> list[Session]:
+        found = await store.sessions.seek(TENANT, owner=USER, sought=Sought(), order=order, before=before, limit=2)
+        assert found.total == 5
+        return list(found.sessions)
+
+    first = await page(None)
+    await accept(store, "Hello", first[1])
+    second = await page(order.cursor_of(first[1]))
+    third = await page(order.cursor_of(second[1]))
+
+    ids = [session.id for session in (*first, *second, *third)]
+    assert ids == [kept[place].id for place in (2, 4, 0, 3, 1)]
+
+
+async def test_a_cursor_of_one_order_is_refused_in_another_one(store: Store) -> None:
+    session = await a_kept_session(store)
+
+    with pytest.raises(ValueError, match=session.id):
+        await store.sessions.seek(
+            TENANT, owner=None, sought=Sought(), order=SessionOrder.ACTIVE, before=session.id, limit=2
+        )
 
 
 async def test_a_page_stays_where_it_is_while_sessions_change(store: Store) -> None:

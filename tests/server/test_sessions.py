@@ -22,7 +22,31 @@ def test_a_session_is_begun_read_and_listed(ben: Api) -> None:
         "turns": 0,
         "epoch": 1,
     }
-    assert ben.get("/sessions").json()["items"][0] == session
+    assert ben.get("/sessions").json()["items"][0] == session | {"opening": None}
+
+
+def test_sessions_are_found_by_words_and_listed_by_their_last_activity(house: House) -> None:
+    cora = house.api("cora")
+    first, second, third = [cora.chat(f"Tell me about the {word}")["session_id"] for word in ("SEA", "sky", "sea bed")]
+    cora.chat("And more of it", session_id=first)
+
+    found = cora.get("/sessions", params={"text": "sea TELL", "order": "active", "limit": 1}).json()
+    rest = cora.get("/sessions", params={"text": "sea TELL", "order": "active", "cursor": found["next"]}).json()
+    refused = cora.get("/sessions", params={"order": "active", "cursor": second})
+
+    assert [(each["id"], each["opening"]) for each in found["items"]] == [(first, "Tell me about the SEA")]
+    assert [each["id"] for each in rest["items"]] == [third]
+    assert (found["total"], rest["total"], "next" in rest) == (2, 2, False)
+    assert (refused.status_code, refused.json()["code"]) == (422, "envelope_invalid")
+
+
+def test_what_was_forked_from_a_session_can_be_listed(ben: Api) -> None:
+    session_id = ben.chat("one")["session_id"]
+    fork = ben.post(f"/sessions/{session_id}/fork").json()["id"]
+
+    found = ben.get("/sessions", params={"fork_of": session_id}).json()
+
+    assert [(each["id"], each["opening"]) for each in found["items"]] == [(fork, "one")]
 
 
 def test_a_session_needs_nothing_to_begin(ben: Api) -> None:

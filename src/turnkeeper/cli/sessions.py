@@ -72,7 +72,7 @@ def _mount_row(mount: Told) -> list[str]:
 
 def _row(session: Told) -> list[str]:
     turns = counting(session["turns"], "turn", "turns")
-    active, title = moment(session["last_active_at"]), session["title"] or ""
+    active, title = moment(session["last_active_at"]), session["title"] or session["opening"] or ""
     return [session["id"], session["status"], turns, session["agent"], active, session["module"] or "", title]
 
 

@@ -28,7 +28,7 @@ from turnkeeper.model.session import SettingsChange
 
 if TYPE_CHECKING:
     from turnkeeper.keeping.scoping import Pin
-    from turnkeeper.ports.sessions import Sought
+    from turnkeeper.ports.sessions import SessionOrder, Sought
 
 LISTS = {
     MountKind.POINTER: "mounted_pointers",
@@ -120,10 +120,18 @@ class Sessions(Part):
         return session_of(await self._ask("GET", "sessions", session_id))
 
     async def sessions(
-        self, *, before: str | None = None, limit: int = 50, sought: "Sought | None" = None
+        self,
+        *,
+        before: str | None = None,
+        limit: int = 50,
+        sought: "Sought | None" = None,
+        order: "SessionOrder | None" = None,
     ) -> Page[Session]:
-        """Newest first: one's own, or all of the tenant's for its owner and admins."""
-        return await self._page(session_of, "sessions", cursor=before, limit=limit, **_sought(sought))
+        """Newest first: one's own, or all of the tenant's for its owner and admins.
+
+        By when they began, unless another order is given. Each comes with its `opening`.
+        """
+        return await self._page(session_of, "sessions", cursor=before, limit=limit, order=order, **_sought(sought))
 
     async def count_sessions(self, *, sought: "Sought | None" = None) -> int:
         """How many `sessions` would give without an end."""

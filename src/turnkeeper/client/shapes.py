@@ -100,7 +100,10 @@ class SessionScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """As in `turnkeeper.model.session`. `intent` is what is told of its dialogue, `scope` how far it reaches."""
+    """As in `turnkeeper.model.session`. `intent` is what is told of its dialogue, `scope` how far it reaches.
+
+    `opening` is what was said first in its epoch, cut to a line; it is told in lists.
+    """
 
     tenant: TenantId
     id: SessionId
@@ -132,6 +135,7 @@ class Session:
     pause_reason: str | None
     intent: Mapping[str, Any] | None
     scope: SessionScope
+    opening: str | None = None
 
     @property
     def mounts(self) -> tuple[Mount, ...]:

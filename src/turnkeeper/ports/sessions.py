@@ -1,8 +1,9 @@
 """What we ask of a database about sessions."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from turnkeeper.model.audit import AuditFacts
@@ -19,8 +20,9 @@ from turnkeeper.ports.runs import RequestKey
 class Sought:
     """Which sessions are looked for; None is any.
 
-    `title` is a part of it, in which letters a to z stand for their capitals, too. A span holds its first moment and
-    not its last one.
+    `title` is a part of it, in which letters a to z stand for their capitals, too. `text` are words that are in the
+    title or in the opening, each of them, in whatever case. `fork_of` is the session that they were forked from. A span
+    holds its first moment and not its last one.
     """
 
     status: SessionStatus | None = None
@@ -33,6 +35,42 @@ class Sought:
     created_until: datetime | None = None
     active_from: datetime | None = None
     active_until: datetime | None = None
+    text: str | None = None
+    fork_of: SessionId | None = None
+
+
+class SessionOrder(StrEnum):
+    """Newest first: by when they began, which never changes, or by when they were last active."""
+
+    CREATED = "created"
+    ACTIVE = "active"
+
+    def cursor_of(self, session: Session) -> str:
+        """Where the page behind this session begins."""
+        if self is SessionOrder.CREATED:
+            return session.id
+        return f"{(session.last_active_at - _EPOCH) // _MICROSECOND}:{session.id}"
+
+    def place_of(self, cursor: str) -> tuple[int, str]:
+        """What sorts like a session of this cursor. Raises ValueError for one of another order."""
+        if self is SessionOrder.CREATED:
+            return 0, cursor
+        active, _, id = cursor.partition(":")
+        return int(active), id
+
+
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+
+OPENING_CHARS = 120
+"""How much of what was said first is told of a session in a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One page of sessions; `total` is how many there are on all pages."""
+
+    sessions: Sequence[Session]
+    total: int
 
 
 class SessionStore(Protocol):
@@ -77,6 +115,28 @@ class SessionStore(Protocol):
 
     async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
         """How many `list` would give without an end."""
+
+    async def seek(
+        self,
+        tenant: TenantId,
+        *,
+        owner: UserId | None,
+        sought: Sought,
+        order: SessionOrder,
+        before: str | None,
+        limit: int,
+    ) -> Found:
+        """The same for what no index leads to: words, and the order of the last activity. `before` is a cursor.
+
+        Walks over all sessions that fit otherwise, page by page. One that becomes active meanwhile is told once or not
+        at all, never twice. Raises ValueError for a cursor of another order.
+        """
+
+    async def openings(self, tenant: TenantId, ids: Collection[SessionId]) -> Mapping[SessionId, str]:
+        """How the current epoch of each session begins: what its user said first, cut to `OPENING_CHARS`.
+
+        One in which nothing was said is left out.
+        """
 
     async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
         """How many runs a session has had, whatever their end."""

@@ -32,10 +32,10 @@ from turnkeeper.errors import (
     VersionMoved,
 )
 from turnkeeper.keeper import Turnkeeper
-from turnkeeper.model.ids import AgentId, LayerId, UserId
+from turnkeeper.model.ids import AgentId, LayerId, SessionId, UserId
 from turnkeeper.model.purpose import Module
 from turnkeeper.model.session import Session, SessionStatus
-from turnkeeper.ports.sessions import Sought
+from turnkeeper.ports.sessions import SessionOrder, Sought
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.closing import NodeClosing, first_of
@@ -54,6 +54,7 @@ from turnkeeper.server.wire_sessions import (
     CountsOut,
     CurrentIn,
     LayoutIn,
+    ListedSessionOut,
     MessageOut,
     SessionIn,
     SessionOut,
@@ -162,6 +163,11 @@ async def _sought(
     created_until: Annotated[Moment | None, Query(description="Only those that began before.")] = None,
     active_from: Annotated[Moment | None, Query(description="Only those last active then or later.")] = None,
     active_until: Annotated[Moment | None, Query(description="Only those last active before.")] = None,
+    text: Annotated[
+        str | None,
+        Query(min_length=1, max_length=200, description="Words that are in the title or the opening, each of them."),
+    ] = None,
+    fork_of: Annotated[Id | None, Query(description="Only those that were forked from this session.")] = None,
 ) -> Sought:
     return Sought(
         status=status,
@@ -174,31 +180,40 @@ async def _sought(
         created_until=created_until,
         active_from=active_from,
         active_until=active_until,
+        text=text,
+        fork_of=None if fork_of is None else SessionId(fork_of),
     )
 
 
 SoughtSessions = Annotated[Sought, Depends(_sought)]
 
 
-@router.get("", name="list_sessions", response_model=CountedPage[SessionOut], responses=problems())
+@router.get("", name="list_sessions", response_model=CountedPage[ListedSessionOut], responses=problems())
 @asks("sessions:read")
 async def list_sessions(
     keeper: Keeper,
     caller: Caller,
     sought: SoughtSessions,
+    order: Annotated[SessionOrder, Query(description="By when they began, or by when they were last active.")] = (
+        SessionOrder.CREATED
+    ),
     limit: Limit = 50,
     cursor: IdCursor = None,
-) -> CountedPage[SessionOut]:
+) -> CountedPage[ListedSessionOut]:
     """One's own sessions, newest first; owner and admin see all of their tenant.
 
     The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
-    that is asked for has to fit. `total` counts them on all pages.
+    that is asked for has to fit. `total` counts them on all pages. With `text`, and by the last activity, all of them
+    are walked over for each page.
     """
-    found = await keeper.sessions(principal=caller, before=cursor, limit=limit + 1, sought=sought)
-    items = [SessionOut.of(session, await keeper.scoping.scope(session)) for session in found]
-    page = page_of(items, limit, [session.id for session in found])
-    total = await keeper.count_sessions(principal=caller, sought=sought)
-    return CountedPage(items=page.items, next=page.next, total=total)
+    found = await keeper.find_sessions(principal=caller, before=cursor, limit=limit + 1, sought=sought, order=order)
+    openings = await keeper.openings_of(found.sessions[:limit])
+    items = [
+        ListedSessionOut.listed(session, await keeper.scoping.scope(session), openings.get(session.id))
+        for session in found.sessions
+    ]
+    page = page_of(items, limit, [order.cursor_of(session) for session in found.sessions])
+    return CountedPage(items=page.items, next=page.next, total=found.total)
 
 
 @router.get("/{session_id}", name="read_session", response_model=SessionOut, responses=problems(SessionNotFound))

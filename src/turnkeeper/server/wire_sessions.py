@@ -222,6 +222,16 @@ class SessionOut(Outbound):
         )
 
 
+class ListedSessionOut(SessionOut):
+    """`opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it."""
+
+    opening: str | None
+
+    @classmethod
+    def listed(cls, session: Session, scope: SessionScope, opening: str | None) -> "ListedSessionOut":
+        return cls(**dict(SessionOut.of(session, scope)), opening=opening)
+
+
 class MessageOut(Outbound):
     id: str
     seq: int

@@ -5,18 +5,18 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from turnkeeper.errors import InvalidTransition, SessionNotFound, VersionMoved
+from turnkeeper.errors import EnvelopeInvalid, InvalidTransition, SessionNotFound, VersionMoved
 from turnkeeper.keeping.converting import Released
 from turnkeeper.keeping.resuming import ResumeView, SessionEvent
 from turnkeeper.model.dialogue import Dialogue
 from turnkeeper.model.envelope import Command
 from turnkeeper.model.history import StateAt
-from turnkeeper.model.ids import SessionId, Subject, is_id
+from turnkeeper.model.ids import SessionId, Subject, UserId, is_id
 from turnkeeper.model.message import Message
 from turnkeeper.model.principal import LOCAL, Principal
 from turnkeeper.model.receipt import Receipt
 from turnkeeper.model.session import Session, SessionStatus, SettingsChange
-from turnkeeper.ports.sessions import Sought
+from turnkeeper.ports.sessions import Found, SessionOrder, Sought
 from turnkeeper.steps.intake import audit_of
 from turnkeeper.steps.open_session import lifetime_of
 from turnkeeper.verbs.inside import Inside
@@ -41,15 +41,22 @@ class Sessions(Inside):
         before: str | None = None,
         limit: int = 50,
         sought: Sought = Sought(),  # noqa: B008
+        order: SessionOrder = SessionOrder.CREATED,
     ) -> Sequence[Session]:
         """Newest first: one's own, or all of the tenant's for its owner and admins.
 
-        The order is that in which they began, so that a page stays where it is whatever happens to its sessions.
-        `owner` of what is sought is for owner and admins; all others look among their own.
+        The order is that in which they began, so that a page stays where it is whatever happens to its sessions, or
+        that in which they were last active. `before` is `order.cursor_of` the last one of the page before. `owner` of
+        what is sought is for owner and admins; all others look among their own.
         """
-        owner = sought.owner if principal.sees_whole_tenant else principal.user
-        at = None if before is None else SessionId(before)
-        found = await self._store.sessions.list(principal.tenant, owner=owner, before=at, limit=limit, sought=sought)
+        owner, at = self._owner_sought(sought, principal), before
+        if _is_walk(sought, order):
+            found = (await self._seek(sought, order, principal, before=at, limit=limit)).sessions
+        else:
+            place = None if at is None else SessionId(at)
+            found = await self._store.sessions.list(
+                principal.tenant, owner=owner, before=place, limit=limit, sought=sought
+            )
         return [await self._ended_if_idle(session) for session in found]
 
     async def count_sessions(
@@ -59,8 +66,34 @@ class Sessions(Inside):
         sought: Sought = Sought(),  # noqa: B008
     ) -> int:
         """How many `sessions` would give without an end."""
-        owner = sought.owner if principal.sees_whole_tenant else principal.user
+        if _is_walk(sought, SessionOrder.CREATED):
+            return (await self._seek(sought, SessionOrder.CREATED, principal, before=None, limit=0)).total
+        owner = self._owner_sought(sought, principal)
         return await self._store.sessions.count(principal.tenant, owner=owner, sought=sought)
+
+    async def find_sessions(
+        self,
+        *,
+        principal: Principal = LOCAL,
+        before: str | None = None,
+        limit: int = 50,
+        sought: Sought = Sought(),  # noqa: B008
+        order: SessionOrder = SessionOrder.CREATED,
+    ) -> Found:
+        """`sessions` and `count_sessions` at once, which for some is the same walk."""
+        if _is_walk(sought, order):
+            found = await self._seek(sought, order, principal, before=before, limit=limit)
+            return replace(found, sessions=[await self._ended_if_idle(session) for session in found.sessions])
+        return Found(
+            sessions=await self.sessions(principal=principal, before=before, limit=limit, sought=sought),
+            total=await self.count_sessions(principal=principal, sought=sought),
+        )
+
+    async def openings_of(self, sessions: Sequence[Session]) -> Mapping[SessionId, str]:
+        """What was said first in the current epoch of each session of one tenant, cut to a line."""
+        if not sessions:
+            return {}
+        return await self._store.sessions.openings(sessions[0].tenant, [session.id for session in sessions])
 
     async def session_events(
         self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100
@@ -208,3 +241,22 @@ class Sessions(Inside):
         or the receipt says that it stays.
         """
         return await self.erasure.user(user, principal=principal, trace_id=trace_id)
+
+    async def _seek(
+        self, sought: Sought, order: SessionOrder, principal: Principal, *, before: str | None, limit: int
+    ) -> Found:
+        owner = self._owner_sought(sought, principal)
+        try:
+            return await self._store.sessions.seek(
+                principal.tenant, owner=owner, sought=sought, order=order, before=before, limit=limit
+            )
+        except ValueError:
+            raise EnvelopeInvalid.at("cursor", "is not `next` of a page in this order; leave it out") from None
+
+    def _owner_sought(self, sought: Sought, principal: Principal) -> UserId | None:
+        return sought.owner if principal.sees_whole_tenant else principal.user
+
+
+def _is_walk(sought: Sought, order: SessionOrder) -> bool:
+    """Whether no index leads to what is asked for."""
+    return bool(sought.text) or order is SessionOrder.ACTIVE

@@ -308,6 +308,7 @@ SELECT * FROM sessions
    AND (:created_until::bigint IS NULL OR created_at < :created_until)
    AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
    AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
+   AND (:fork_of::text IS NULL OR fork_of = :fork_of)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: list_sessions_of_owner
@@ -320,7 +321,57 @@ SELECT * FROM sessions
    AND (:created_until::bigint IS NULL OR created_at < :created_until)
    AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
    AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
+   AND (:fork_of::text IS NULL OR fork_of = :fork_of)
  ORDER BY id DESC LIMIT :limit;
+
+-- name: walk_sessions
+-- Of all that fit no more than a walk needs, page by page.
+SELECT id, title, last_active_at FROM sessions
+ WHERE tenant = :tenant AND id < :before AND (:status::text IS NULL OR status = :status)
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+   AND (:agent::text IS NULL OR agent = :agent)
+   AND (:title::text IS NULL OR strpos(lower(title COLLATE "C"), :title) > 0)
+   AND (:created_from::bigint IS NULL OR created_at >= :created_from)
+   AND (:created_until::bigint IS NULL OR created_at < :created_until)
+   AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
+   AND (:fork_of::text IS NULL OR fork_of = :fork_of)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: walk_sessions_of_owner
+SELECT id, title, last_active_at FROM sessions
+ WHERE tenant = :tenant AND owner = :owner AND id < :before AND (:status::text IS NULL OR status = :status)
+   AND (:module::text IS NULL OR module = :module) AND (:project_id::text IS NULL OR project_id = :project_id)
+   AND (:agent::text IS NULL OR agent = :agent)
+   AND (:title::text IS NULL OR strpos(lower(title COLLATE "C"), :title) > 0)
+   AND (:created_from::bigint IS NULL OR created_at >= :created_from)
+   AND (:created_until::bigint IS NULL OR created_at < :created_until)
+   AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
+   AND (:fork_of::text IS NULL OR fork_of = :fork_of)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: sessions_named
+SELECT * FROM sessions WHERE tenant = :tenant AND id = ANY(:ids);
+
+-- name: openings
+-- What a user said first in the epoch of each session. Of a fork it may stand in one of those whose messages it shares;
+-- the least seq is the first.
+WITH RECURSIVE places (session_id, place, first_seq, upto) AS (
+    SELECT id, id, epoch_first_seq, last_seq FROM sessions WHERE tenant = :tenant AND id = ANY(:ids)
+    UNION ALL
+    SELECT p.session_id, s.fork_of, p.first_seq, LEAST(p.upto, s.fork_seq)
+      FROM places p
+      JOIN sessions s ON s.tenant = :tenant AND s.id = p.place
+     WHERE s.fork_of IS NOT NULL AND s.fork_seq >= p.first_seq
+)
+SELECT p.session_id, left(m.content, :most) AS opening
+  FROM places p
+ CROSS JOIN LATERAL (SELECT n.seq, n.content FROM messages n
+                      WHERE n.tenant = :tenant AND n.session_id = p.place AND n.seq BETWEEN p.first_seq AND p.upto
+                        AND n.role = 'user'
+                      ORDER BY n.seq LIMIT 1) m
+ ORDER BY m.seq DESC;
 
 -- name: messages_after
 SELECT * FROM messages
@@ -1323,7 +1374,8 @@ SELECT count(*) AS found FROM sessions
    AND (:created_from::bigint IS NULL OR created_at >= :created_from)
    AND (:created_until::bigint IS NULL OR created_at < :created_until)
    AND (:active_from::bigint IS NULL OR last_active_at >= :active_from)
-   AND (:active_until::bigint IS NULL OR last_active_at < :active_until);
+   AND (:active_until::bigint IS NULL OR last_active_at < :active_until)
+   AND (:fork_of::text IS NULL OR fork_of = :fork_of);
 
 -- name: count_runs_of_session
 SELECT count(*) AS found FROM runs WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine';

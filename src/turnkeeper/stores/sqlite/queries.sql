@@ -41,7 +41,7 @@ SELECT * FROM sessions
    AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
    AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
    AND (:active_from IS NULL OR last_active_at >= :active_from)
-   AND (:active_until IS NULL OR last_active_at < :active_until)
+   AND (:active_until IS NULL OR last_active_at < :active_until) AND (:fork_of IS NULL OR fork_of = :fork_of)
  ORDER BY id DESC LIMIT :limit;
 
 -- name: list_sessions_of_owner
@@ -51,8 +51,53 @@ SELECT * FROM sessions
    AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
    AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
    AND (:active_from IS NULL OR last_active_at >= :active_from)
-   AND (:active_until IS NULL OR last_active_at < :active_until)
+   AND (:active_until IS NULL OR last_active_at < :active_until) AND (:fork_of IS NULL OR fork_of = :fork_of)
  ORDER BY id DESC LIMIT :limit;
+
+-- name: walk_sessions
+-- Of all that fit no more than a walk needs, page by page.
+SELECT id, title, last_active_at FROM sessions
+ WHERE tenant = :tenant AND id < :before AND (:status IS NULL OR status = :status)
+   AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id)
+   AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
+   AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
+   AND (:active_from IS NULL OR last_active_at >= :active_from)
+   AND (:active_until IS NULL OR last_active_at < :active_until) AND (:fork_of IS NULL OR fork_of = :fork_of)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: walk_sessions_of_owner
+SELECT id, title, last_active_at FROM sessions
+ WHERE tenant = :tenant AND owner = :owner AND id < :before AND (:status IS NULL OR status = :status)
+   AND (:module IS NULL OR module = :module) AND (:project_id IS NULL OR project_id = :project_id)
+   AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
+   AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
+   AND (:active_from IS NULL OR last_active_at >= :active_from)
+   AND (:active_until IS NULL OR last_active_at < :active_until) AND (:fork_of IS NULL OR fork_of = :fork_of)
+ ORDER BY id DESC LIMIT :limit;
+
+-- name: sessions_named
+SELECT * FROM sessions WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: openings
+-- What a user said first in the epoch of each session. Of a fork it may stand in one of those whose messages it shares;
+-- the least seq is the first.
+WITH RECURSIVE places (session_id, place, first_seq, upto) AS (
+    SELECT id, id, epoch_first_seq, last_seq FROM sessions
+     WHERE tenant = :tenant AND id IN (SELECT value FROM json_each(:ids))
+    UNION ALL
+    SELECT p.session_id, s.fork_of, p.first_seq, MIN(p.upto, s.fork_seq)
+      FROM places p
+      JOIN sessions s ON s.tenant = :tenant AND s.id = p.place
+     WHERE s.fork_of IS NOT NULL AND s.fork_seq >= p.first_seq
+)
+SELECT p.session_id, substr(m.content, 1, :most) AS opening
+  FROM places p
+ CROSS JOIN messages m ON m.tenant = :tenant AND m.session_id = p.place
+   AND m.seq = (SELECT n.seq FROM messages n
+                 WHERE n.tenant = :tenant AND n.session_id = p.place AND n.seq BETWEEN p.first_seq AND p.upto
+                   AND n.role = 'user'
+                 ORDER BY n.seq LIMIT 1)
+ ORDER BY m.seq DESC;
 
 -- name: messages_after
 SELECT * FROM messages
@@ -1031,7 +1076,7 @@ SELECT count(*) AS found FROM sessions
    AND (:agent IS NULL OR agent = :agent) AND (:title IS NULL OR instr(lower(title), :title) > 0)
    AND (:created_from IS NULL OR created_at >= :created_from) AND (:created_until IS NULL OR created_at < :created_until)
    AND (:active_from IS NULL OR last_active_at >= :active_from)
-   AND (:active_until IS NULL OR last_active_at < :active_until);
+   AND (:active_until IS NULL OR last_active_at < :active_until) AND (:fork_of IS NULL OR fork_of = :fork_of);
 
 -- name: count_runs_of_session
 SELECT count(*) AS found FROM runs INDEXED BY runs_of_session

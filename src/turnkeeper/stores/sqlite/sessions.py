@@ -1,7 +1,7 @@
 """Sessions in a SQLite file."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
 
 from turnkeeper.errors import DuplicateRequest, InvalidTransition, QuotaExceeded, SessionNotFound, VersionMoved
@@ -13,10 +13,17 @@ from turnkeeper.model.message import Message
 from turnkeeper.model.session import EXPIRY, Conversation, Past, Session, SettingsChange
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import RequestKey
-from turnkeeper.ports.sessions import Sought
+from turnkeeper.ports.sessions import OPENING_CHARS, Found, SessionOrder, Sought
 from turnkeeper.stores import rows
 from turnkeeper.stores.intake import refuse_unless_idle
-from turnkeeper.stores.sessions import created_request_params, current_params, living_params, pinned_anew, sought_params
+from turnkeeper.stores.sessions import (
+    Seeking,
+    created_request_params,
+    current_params,
+    living_params,
+    pinned_anew,
+    sought_params,
+)
 from turnkeeper.stores.sqlite.audit import SqliteAudit
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 from turnkeeper.stores.sqlite.endings import append_feed, cancel_approvals_of_session, cancel_waiting_runs
@@ -89,6 +96,35 @@ class SqliteSessions:
     async def count(self, tenant: TenantId, *, owner: UserId | None, sought: Sought) -> int:
         found = self._database.read(sql.count_sessions, sought_params(tenant, owner, sought))
         return int(found[0]["found"])
+
+    async def seek(
+        self,
+        tenant: TenantId,
+        *,
+        owner: UserId | None,
+        sought: Sought,
+        order: SessionOrder,
+        before: str | None,
+        limit: int,
+    ) -> Found:
+        query = sql.walk_sessions if owner is None else sql.walk_sessions_of_owner
+        place = sought_params(tenant, owner, sought) | {"before": "~", "limit": rows.SESSIONS_AT_ONCE}
+        seeking = Seeking(sought, order, before)
+        while page := self._database.read(query, place):
+            unsure = seeking.take(page)
+            seeking.settle(unsure, await self.openings(tenant, [SessionId(row["id"]) for row in unsure]))
+            place |= {"before": page[-1]["id"]}
+            await asyncio.sleep(0)
+        ids = seeking.ids[:limit]
+        named = self._database.read(sql.sessions_named, {"tenant": tenant, "ids": rows.json_text(list(ids))})
+        kept = {row["id"]: rows.session_of(row) for row in named}
+        return Found(sessions=[kept[each] for each in ids if each in kept], total=seeking.total)
+
+    async def openings(self, tenant: TenantId, ids: Collection[SessionId]) -> Mapping[SessionId, str]:
+        if not ids:
+            return {}
+        asked = {"tenant": tenant, "ids": rows.json_text(list(ids)), "most": OPENING_CHARS}
+        return {row["session_id"]: row["opening"] for row in self._database.read(sql.openings, asked)}
 
     async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
         found = self._database.read(sql.count_runs_of_session, {"tenant": tenant, "session_id": session_id})
