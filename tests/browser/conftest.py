@@ -66,7 +66,7 @@ async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
         page.on("pageerror", lambda error: complaints.append(f"{error}"))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         await page.goto(f"{house.url}/console{path}#token={TOKEN}")
-        await page.get_by_role("navigation", name="Console").wait_for(state="attached")
+        await page.get_by_role("navigation", name="Console", include_hidden=True).wait_for(state="attached")
         return page
 
     yield open_page
