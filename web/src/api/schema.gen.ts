@@ -121,7 +121,8 @@ export interface paths {
          * @description One's own sessions, newest first; owner and admin see all of their tenant.
          *
          *     The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
-         *     that is asked for has to fit. `total` counts them on all pages.
+         *     that is asked for has to fit. `total` counts them on all pages. With `text`, and by the last activity, all of them
+         *     are walked over for each page.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -2259,9 +2260,29 @@ export interface paths {
         };
         /**
          * Welcome
-         * @description A page that says where to go.
+         * @description The console: talk, come back to a topic, and see why a turn came out as it did.
          */
         get: operations["welcome"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read console
+         * @description The page of the console, whatever it is to show, and what it is made of.
+         */
+        get: operations["read_console"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3084,10 +3105,10 @@ export interface components {
             /** Output Bytes */
             output_bytes: number;
         };
-        /** CountedPage[SessionOut] */
-        CountedPage_SessionOut_: {
+        /** CountedPage[ListedSessionOut] */
+        CountedPage_ListedSessionOut_: {
             /** Items */
-            items: components["schemas"]["SessionOut"][];
+            items: components["schemas"]["ListedSessionOut"][];
             /** Next */
             next?: string | null;
             /** Total */
@@ -3717,6 +3738,108 @@ export interface components {
          * @enum {string}
          */
         Level: "tenant" | "project" | "objective" | "agent" | "session";
+        /**
+         * ListedSessionOut
+         * @description `opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it.
+         */
+        ListedSessionOut: {
+            /** Id */
+            id: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Agent */
+            agent: string;
+            /** Owner */
+            owner: string;
+            /** Title */
+            title: string | null;
+            /** Revision */
+            revision: number;
+            /** Version */
+            version: number;
+            /** Turns */
+            turns: number;
+            /** Epoch */
+            epoch: number;
+            double_text: components["schemas"]["DoubleText"] | null;
+            preferences: components["schemas"]["PreferencesOut"];
+            /** Mounts */
+            mounts: components["schemas"]["MountOut"][];
+            /** Packs */
+            packs: string[];
+            intent: components["schemas"]["IntentOut"] | null;
+            /** From Session Id */
+            from_session_id: string | null;
+            /** Idle For Seconds */
+            idle_for_seconds: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Last Active At
+             * Format: date-time
+             */
+            last_active_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Closed At */
+            closed_at: string | null;
+            /** Closed Reason */
+            closed_reason: string | null;
+            /** Pause Reason */
+            pause_reason: string | null;
+            /** Tenant */
+            tenant: string;
+            module: components["schemas"]["Module"] | null;
+            /** Project Id */
+            project_id: string | null;
+            /** Objective Id */
+            objective_id: string | null;
+            /** Objective */
+            objective: string | null;
+            policy: components["schemas"]["PolicyTemplate"];
+            /** Model Profile */
+            model_profile: string | null;
+            /** Backend */
+            backend: string;
+            /** Limits */
+            limits: {
+                [key: string]: number;
+            };
+            /** Needs Isolation */
+            needs_isolation: boolean;
+            /** Context Sha256 */
+            context_sha256: string;
+            /** Context Chain */
+            context_chain: components["schemas"]["ChainLinkOut"][];
+            /** Provenance */
+            provenance: {
+                [key: string]: string;
+            };
+            /** Thread */
+            thread: {
+                [key: string]: unknown;
+            } | null;
+            /** Fork Of */
+            fork_of: string | null;
+            /** Fork Turn */
+            fork_turn: number | null;
+            /** History Erased */
+            history_erased: boolean;
+            /** Pruned At */
+            pruned_at: string | null;
+            /** Archived At */
+            archived_at: string | null;
+            /** Archive */
+            archive: string | null;
+            counts?: components["schemas"]["turnkeeper__server__wire_sessions__CountsOut"] | null;
+            /** Opening */
+            opening: string | null;
+        };
         /** LockOut */
         LockOut: {
             /** Reason */
@@ -5089,6 +5212,12 @@ export interface components {
             /** @description How the screen looks; of no meaning here. */
             layout?: components["schemas"]["JsonValue"] | null;
         };
+        /**
+         * SessionOrder
+         * @description Newest first: by when they began, which never changes, or by when they were last active.
+         * @enum {string}
+         */
+        SessionOrder: "created" | "active";
         /**
          * SessionOut
          * @description `policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
@@ -7814,7 +7943,7 @@ export type ContactIn = components['schemas']['ContactIn'];
 export type ContactOut = components['schemas']['ContactOut'];
 export type ContentErasedOut = components['schemas']['ContentErasedOut'];
 export type CostOut = components['schemas']['CostOut'];
-export type CountedPageSessionOut = components['schemas']['CountedPage_SessionOut_'];
+export type CountedPageListedSessionOut = components['schemas']['CountedPage_ListedSessionOut_'];
 export type CurrentIn = components['schemas']['CurrentIn'];
 export type Custody = components['schemas']['Custody'];
 export type DatabaseErasedOut = components['schemas']['DatabaseErasedOut'];
@@ -7853,6 +7982,7 @@ export type LayerIn = components['schemas']['LayerIn'];
 export type LayerOut = components['schemas']['LayerOut'];
 export type LayoutIn = components['schemas']['LayoutIn'];
 export type Level = components['schemas']['Level'];
+export type ListedSessionOut = components['schemas']['ListedSessionOut'];
 export type LockOut = components['schemas']['LockOut'];
 export type LoginIn = components['schemas']['LoginIn'];
 export type MadeKeyOut = components['schemas']['MadeKeyOut'];
@@ -7938,6 +8068,7 @@ export type SealKeyOut = components['schemas']['SealKeyOut'];
 export type SealKeysOut = components['schemas']['SealKeysOut'];
 export type SessionEventOut = components['schemas']['SessionEventOut'];
 export type SessionIn = components['schemas']['SessionIn'];
+export type SessionOrder = components['schemas']['SessionOrder'];
 export type SessionOut = components['schemas']['SessionOut'];
 export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionStorageOut = components['schemas']['SessionStorageOut'];
@@ -8353,6 +8484,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                /** @description By when they began, or by when they were last active. */
+                order?: components["schemas"]["SessionOrder"];
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -8377,6 +8510,10 @@ export interface operations {
                 active_from?: string;
                 /** @description Only those last active before. */
                 active_until?: string;
+                /** @description Words that are in the title or the opening, each of them. */
+                text?: string;
+                /** @description Only those that were forked from this session. */
+                fork_of?: string;
             };
             header?: never;
             path?: never;
@@ -8394,7 +8531,7 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
+                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
                      *           "status": "active",
                      *           "agent": "concierge",
                      *           "owner": "ada",
@@ -8465,13 +8602,14 @@ export interface operations {
                      *           "history_erased": false,
                      *           "pruned_at": "2026-11-16T09:30:00Z",
                      *           "archived_at": "2026-11-16T09:30:00Z",
-                     *           "archive": null
+                     *           "archive": null,
+                     *           "opening": null
                      *         }
                      *       ],
                      *       "total": 1
                      *     }
                      */
-                    "application/json": components["schemas"]["CountedPage_SessionOut_"];
+                    "application/json": components["schemas"]["CountedPage_ListedSessionOut_"];
                 };
             };
         };
@@ -15801,6 +15939,29 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+        };
+    };
+    read_console: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An address of the console, or a file of it. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page of the console, or a file of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
                 };
             };
         };
