@@ -121,7 +121,8 @@ export interface paths {
          * @description One's own sessions, newest first; owner and admin see all of their tenant.
          *
          *     The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
-         *     that is asked for has to fit. `total` counts them on all pages.
+         *     that is asked for has to fit. `total` counts them on all pages. With `text`, and by the last activity, all of them
+         *     are walked over for each page.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -360,6 +361,8 @@ export interface paths {
         /**
          * Read messages
          * @description What was said, oldest first, in every epoch.
+         *
+         *     With `before` it is read backwards: `next`, where there are older messages, is the next `before`.
          */
         get: operations["read_messages"];
         put?: never;
@@ -2259,9 +2262,29 @@ export interface paths {
         };
         /**
          * Welcome
-         * @description A page that says where to go.
+         * @description The console: talk, come back to a topic, and see why a turn came out as it did.
          */
         get: operations["welcome"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read console
+         * @description The page of the console, whatever it is to show, and what it is made of.
+         */
+        get: operations["read_console"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2509,6 +2532,20 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * AttachmentOut
+         * @description Content that came along; more about it under `/artifacts`.
+         */
+        AttachmentOut: {
+            /** Artifact Id */
+            artifact_id: string;
+            /** Media Type */
+            media_type: string;
+            /** Sha256 */
+            sha256: string;
+            /** Uri */
+            uri: string;
         };
         /**
          * AuditOut
@@ -2820,6 +2857,11 @@ export interface components {
              */
             message: string;
             /**
+             * Attachments
+             * @description The ids of artifacts that go with it.
+             */
+            attachments?: string[];
+            /**
              * Session Id
              * @description The session to go on with; without one a new one begins.
              */
@@ -3084,10 +3126,10 @@ export interface components {
             /** Output Bytes */
             output_bytes: number;
         };
-        /** CountedPage[SessionOut] */
-        CountedPage_SessionOut_: {
+        /** CountedPage[ListedSessionOut] */
+        CountedPage_ListedSessionOut_: {
             /** Items */
-            items: components["schemas"]["SessionOut"][];
+            items: components["schemas"]["ListedSessionOut"][];
             /** Next */
             next?: string | null;
             /** Total */
@@ -3717,6 +3759,108 @@ export interface components {
          * @enum {string}
          */
         Level: "tenant" | "project" | "objective" | "agent" | "session";
+        /**
+         * ListedSessionOut
+         * @description `opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it.
+         */
+        ListedSessionOut: {
+            /** Id */
+            id: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Agent */
+            agent: string;
+            /** Owner */
+            owner: string;
+            /** Title */
+            title: string | null;
+            /** Revision */
+            revision: number;
+            /** Version */
+            version: number;
+            /** Turns */
+            turns: number;
+            /** Epoch */
+            epoch: number;
+            double_text: components["schemas"]["DoubleText"] | null;
+            preferences: components["schemas"]["PreferencesOut"];
+            /** Mounts */
+            mounts: components["schemas"]["MountOut"][];
+            /** Packs */
+            packs: string[];
+            intent: components["schemas"]["IntentOut"] | null;
+            /** From Session Id */
+            from_session_id: string | null;
+            /** Idle For Seconds */
+            idle_for_seconds: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Last Active At
+             * Format: date-time
+             */
+            last_active_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Closed At */
+            closed_at: string | null;
+            /** Closed Reason */
+            closed_reason: string | null;
+            /** Pause Reason */
+            pause_reason: string | null;
+            /** Tenant */
+            tenant: string;
+            module: components["schemas"]["Module"] | null;
+            /** Project Id */
+            project_id: string | null;
+            /** Objective Id */
+            objective_id: string | null;
+            /** Objective */
+            objective: string | null;
+            policy: components["schemas"]["PolicyTemplate"];
+            /** Model Profile */
+            model_profile: string | null;
+            /** Backend */
+            backend: string;
+            /** Limits */
+            limits: {
+                [key: string]: number;
+            };
+            /** Needs Isolation */
+            needs_isolation: boolean;
+            /** Context Sha256 */
+            context_sha256: string;
+            /** Context Chain */
+            context_chain: components["schemas"]["ChainLinkOut"][];
+            /** Provenance */
+            provenance: {
+                [key: string]: string;
+            };
+            /** Thread */
+            thread: {
+                [key: string]: unknown;
+            } | null;
+            /** Fork Of */
+            fork_of: string | null;
+            /** Fork Turn */
+            fork_turn: number | null;
+            /** History Erased */
+            history_erased: boolean;
+            /** Pruned At */
+            pruned_at: string | null;
+            /** Archived At */
+            archived_at: string | null;
+            /** Archive */
+            archive: string | null;
+            counts?: components["schemas"]["turnkeeper__server__wire_sessions__CountsOut"] | null;
+            /** Opening */
+            opening: string | null;
+        };
         /** LockOut */
         LockOut: {
             /** Reason */
@@ -3875,7 +4019,10 @@ export interface components {
              */
             csrf?: string | null;
         };
-        /** MessageOut */
+        /**
+         * MessageOut
+         * @description `attachments` are what came along with it.
+         */
         MessageOut: {
             /** Id */
             id: string;
@@ -3889,6 +4036,8 @@ export interface components {
             role: string;
             /** Content */
             content: string;
+            /** Attachments */
+            attachments?: components["schemas"]["AttachmentOut"][];
             /**
              * Created At
              * Format: date-time
@@ -4892,6 +5041,8 @@ export interface components {
         /**
          * RunOut
          * @description `text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
+         *
+         *     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
          */
         RunOut: {
             /** Id */
@@ -4910,6 +5061,10 @@ export interface components {
             finish: components["schemas"]["Finish"] | null;
             /** Merged */
             merged: boolean | null;
+            /** Said */
+            said?: components["schemas"]["SaidOut"][];
+            /** Command */
+            command?: string | null;
             /** Text */
             text?: string | null;
             error: components["schemas"]["RunErrorOut"] | null;
@@ -4942,6 +5097,13 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out" | "superseded" | "abandoned";
+        /** SaidOut */
+        SaidOut: {
+            /** Text */
+            text: string;
+            /** Attachments */
+            attachments: components["schemas"]["AttachmentOut"][];
+        };
         /**
          * SealKeyOut
          * @description A key by its id; its bytes are told to nobody.
@@ -5089,6 +5251,12 @@ export interface components {
             /** @description How the screen looks; of no meaning here. */
             layout?: components["schemas"]["JsonValue"] | null;
         };
+        /**
+         * SessionOrder
+         * @description Newest first: by when they began, which never changes, or by when they were last active.
+         * @enum {string}
+         */
+        SessionOrder: "created" | "active";
         /**
          * SessionOut
          * @description `policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
@@ -7793,6 +7961,7 @@ export type AnswerIn = components['schemas']['AnswerIn'];
 export type ApprovalOut = components['schemas']['ApprovalOut'];
 export type ApprovalStatus = components['schemas']['ApprovalStatus'];
 export type ArtifactOut = components['schemas']['ArtifactOut'];
+export type AttachmentOut = components['schemas']['AttachmentOut'];
 export type AuditOut = components['schemas']['AuditOut'];
 export type BaseIn = components['schemas']['BaseIn'];
 export type BaseOut = components['schemas']['BaseOut'];
@@ -7814,7 +7983,7 @@ export type ContactIn = components['schemas']['ContactIn'];
 export type ContactOut = components['schemas']['ContactOut'];
 export type ContentErasedOut = components['schemas']['ContentErasedOut'];
 export type CostOut = components['schemas']['CostOut'];
-export type CountedPageSessionOut = components['schemas']['CountedPage_SessionOut_'];
+export type CountedPageListedSessionOut = components['schemas']['CountedPage_ListedSessionOut_'];
 export type CurrentIn = components['schemas']['CurrentIn'];
 export type Custody = components['schemas']['Custody'];
 export type DatabaseErasedOut = components['schemas']['DatabaseErasedOut'];
@@ -7853,6 +8022,7 @@ export type LayerIn = components['schemas']['LayerIn'];
 export type LayerOut = components['schemas']['LayerOut'];
 export type LayoutIn = components['schemas']['LayoutIn'];
 export type Level = components['schemas']['Level'];
+export type ListedSessionOut = components['schemas']['ListedSessionOut'];
 export type LockOut = components['schemas']['LockOut'];
 export type LoginIn = components['schemas']['LoginIn'];
 export type MadeKeyOut = components['schemas']['MadeKeyOut'];
@@ -7934,10 +8104,12 @@ export type RunErrorOut = components['schemas']['RunErrorOut'];
 export type RunHandle = components['schemas']['RunHandle'];
 export type RunOut = components['schemas']['RunOut'];
 export type RunStatus = components['schemas']['RunStatus'];
+export type SaidOut = components['schemas']['SaidOut'];
 export type SealKeyOut = components['schemas']['SealKeyOut'];
 export type SealKeysOut = components['schemas']['SealKeysOut'];
 export type SessionEventOut = components['schemas']['SessionEventOut'];
 export type SessionIn = components['schemas']['SessionIn'];
+export type SessionOrder = components['schemas']['SessionOrder'];
 export type SessionOut = components['schemas']['SessionOut'];
 export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionStorageOut = components['schemas']['SessionStorageOut'];
@@ -8353,6 +8525,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                /** @description By when they began, or by when they were last active. */
+                order?: components["schemas"]["SessionOrder"];
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -8377,6 +8551,10 @@ export interface operations {
                 active_from?: string;
                 /** @description Only those last active before. */
                 active_until?: string;
+                /** @description Words that are in the title or the opening, each of them. */
+                text?: string;
+                /** @description Only those that were forked from this session. */
+                fork_of?: string;
             };
             header?: never;
             path?: never;
@@ -8394,7 +8572,7 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
+                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
                      *           "status": "active",
                      *           "agent": "concierge",
                      *           "owner": "ada",
@@ -8465,13 +8643,14 @@ export interface operations {
                      *           "history_erased": false,
                      *           "pruned_at": "2026-11-16T09:30:00Z",
                      *           "archived_at": "2026-11-16T09:30:00Z",
-                     *           "archive": null
+                     *           "archive": null,
+                     *           "opening": null
                      *         }
                      *       ],
                      *       "total": 1
                      *     }
                      */
-                    "application/json": components["schemas"]["CountedPage_SessionOut_"];
+                    "application/json": components["schemas"]["CountedPage_ListedSessionOut_"];
                 };
             };
         };
@@ -9560,6 +9739,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ],
@@ -9575,6 +9762,19 @@ export interface operations {
                      *           "turn": 2,
                      *           "finish": "done",
                      *           "merged": null,
+                     *           "said": [
+                     *             {
+                     *               "text": "For when?",
+                     *               "attachments": [
+                     *                 {
+                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *                   "media_type": "text/plain",
+                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
                      *           "text": "For when?",
                      *           "error": {
                      *             "code": "BOOK_TABLE",
@@ -9793,6 +9993,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: number;
+                /** @description The newest before this `seq`, in place of `cursor`. */
+                before?: number;
             };
             header?: never;
             path: {
@@ -9819,6 +10021,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ]
@@ -9866,6 +10076,19 @@ export interface operations {
                      *           "turn": 2,
                      *           "finish": "done",
                      *           "merged": null,
+                     *           "said": [
+                     *             {
+                     *               "text": "For when?",
+                     *               "attachments": [
+                     *                 {
+                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *                   "media_type": "text/plain",
+                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
                      *           "text": "For when?",
                      *           "error": {
                      *             "code": "BOOK_TABLE",
@@ -10069,6 +10292,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ],
@@ -10577,6 +10808,19 @@ export interface operations {
                      *       "turn": 2,
                      *       "finish": "done",
                      *       "merged": null,
+                     *       "said": [
+                     *         {
+                     *           "text": "For when?",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
                      *       "text": "For when?",
                      *       "error": {
                      *         "code": "BOOK_TABLE",
@@ -10754,6 +10998,19 @@ export interface operations {
                      *       "turn": 2,
                      *       "finish": "done",
                      *       "merged": null,
+                     *       "said": [
+                     *         {
+                     *           "text": "For when?",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
                      *       "text": "For when?",
                      *       "error": {
                      *         "code": "BOOK_TABLE",
@@ -15801,6 +16058,29 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+        };
+    };
+    read_console: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An address of the console, or a file of it. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page of the console, or a file of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
                 };
             };
         };
