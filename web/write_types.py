@@ -45,7 +45,7 @@ def types() -> str:
         return made.read_text(encoding="utf-8")
 
 
-def main() -> int:
+def main(*, is_check: bool) -> int:
     try:
         made = types()
     except BuildFailed as failed:
@@ -53,7 +53,7 @@ def main() -> int:
         return 1
     if TYPES.exists() and TYPES.read_text(encoding="utf-8") == made:
         return 0
-    if "--check" in sys.argv:
+    if is_check:
         print(f"{TYPES.name} is not what the server says. Write it anew with: ./dev docs")
         return 1
     TYPES.write_text(made, encoding="utf-8")
@@ -61,4 +61,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(is_check="--check" in sys.argv))

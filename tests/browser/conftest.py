@@ -31,7 +31,7 @@ async def browser() -> AsyncIterator[Browser]:
     assert (FILES / "index.html").exists(), "The console is not built: python web/build_console.py"
     path = await asyncio.to_thread(executable)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, env=surroundings(), args=list(FLAGS))
+        browser = await playwright.chromium.launch(executable_path=path, env={**surroundings()}, args=list(FLAGS))
         yield browser
         await browser.close()
 

@@ -148,6 +148,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/deliveries/{delivery_id}/retry",
         "GET /docs",
         "GET /docs/{file}",
+        "GET /console/{path}",
         "GET /healthz",
         "GET /readyz",
         "GET /",
