@@ -361,6 +361,8 @@ export interface paths {
         /**
          * Read messages
          * @description What was said, oldest first, in every epoch.
+         *
+         *     With `before` it is read backwards: `next`, where there are older messages, is the next `before`.
          */
         get: operations["read_messages"];
         put?: never;
@@ -2532,6 +2534,20 @@ export interface components {
             created_at: string;
         };
         /**
+         * AttachmentOut
+         * @description Content that came along; more about it under `/artifacts`.
+         */
+        AttachmentOut: {
+            /** Artifact Id */
+            artifact_id: string;
+            /** Media Type */
+            media_type: string;
+            /** Sha256 */
+            sha256: string;
+            /** Uri */
+            uri: string;
+        };
+        /**
          * AuditOut
          * @description One entry; `facts` are all that it says, `hash` binds it to the one before.
          */
@@ -2840,6 +2856,11 @@ export interface components {
              * @description What is said.
              */
             message: string;
+            /**
+             * Attachments
+             * @description The ids of artifacts that go with it.
+             */
+            attachments?: string[];
             /**
              * Session Id
              * @description The session to go on with; without one a new one begins.
@@ -3998,7 +4019,10 @@ export interface components {
              */
             csrf?: string | null;
         };
-        /** MessageOut */
+        /**
+         * MessageOut
+         * @description `attachments` are what came along with it.
+         */
         MessageOut: {
             /** Id */
             id: string;
@@ -4012,6 +4036,8 @@ export interface components {
             role: string;
             /** Content */
             content: string;
+            /** Attachments */
+            attachments?: components["schemas"]["AttachmentOut"][];
             /**
              * Created At
              * Format: date-time
@@ -5015,6 +5041,8 @@ export interface components {
         /**
          * RunOut
          * @description `text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
+         *
+         *     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
          */
         RunOut: {
             /** Id */
@@ -5033,6 +5061,10 @@ export interface components {
             finish: components["schemas"]["Finish"] | null;
             /** Merged */
             merged: boolean | null;
+            /** Said */
+            said?: components["schemas"]["SaidOut"][];
+            /** Command */
+            command?: string | null;
             /** Text */
             text?: string | null;
             error: components["schemas"]["RunErrorOut"] | null;
@@ -5065,6 +5097,13 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out" | "superseded" | "abandoned";
+        /** SaidOut */
+        SaidOut: {
+            /** Text */
+            text: string;
+            /** Attachments */
+            attachments: components["schemas"]["AttachmentOut"][];
+        };
         /**
          * SealKeyOut
          * @description A key by its id; its bytes are told to nobody.
@@ -7922,6 +7961,7 @@ export type AnswerIn = components['schemas']['AnswerIn'];
 export type ApprovalOut = components['schemas']['ApprovalOut'];
 export type ApprovalStatus = components['schemas']['ApprovalStatus'];
 export type ArtifactOut = components['schemas']['ArtifactOut'];
+export type AttachmentOut = components['schemas']['AttachmentOut'];
 export type AuditOut = components['schemas']['AuditOut'];
 export type BaseIn = components['schemas']['BaseIn'];
 export type BaseOut = components['schemas']['BaseOut'];
@@ -8064,6 +8104,7 @@ export type RunErrorOut = components['schemas']['RunErrorOut'];
 export type RunHandle = components['schemas']['RunHandle'];
 export type RunOut = components['schemas']['RunOut'];
 export type RunStatus = components['schemas']['RunStatus'];
+export type SaidOut = components['schemas']['SaidOut'];
 export type SealKeyOut = components['schemas']['SealKeyOut'];
 export type SealKeysOut = components['schemas']['SealKeysOut'];
 export type SessionEventOut = components['schemas']['SessionEventOut'];
@@ -9698,6 +9739,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ],
@@ -9713,6 +9762,19 @@ export interface operations {
                      *           "turn": 2,
                      *           "finish": "done",
                      *           "merged": null,
+                     *           "said": [
+                     *             {
+                     *               "text": "For when?",
+                     *               "attachments": [
+                     *                 {
+                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *                   "media_type": "text/plain",
+                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
                      *           "text": "For when?",
                      *           "error": {
                      *             "code": "BOOK_TABLE",
@@ -9931,6 +9993,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: number;
+                /** @description The newest before this `seq`, in place of `cursor`. */
+                before?: number;
             };
             header?: never;
             path: {
@@ -9957,6 +10021,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ]
@@ -10004,6 +10076,19 @@ export interface operations {
                      *           "turn": 2,
                      *           "finish": "done",
                      *           "merged": null,
+                     *           "said": [
+                     *             {
+                     *               "text": "For when?",
+                     *               "attachments": [
+                     *                 {
+                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *                   "media_type": "text/plain",
+                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
                      *           "text": "For when?",
                      *           "error": {
                      *             "code": "BOOK_TABLE",
@@ -10207,6 +10292,14 @@ export interface operations {
                      *           "epoch": 1,
                      *           "role": "member",
                      *           "content": "A table for two",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ],
                      *           "created_at": "2026-11-16T09:30:00Z"
                      *         }
                      *       ],
@@ -10715,6 +10808,19 @@ export interface operations {
                      *       "turn": 2,
                      *       "finish": "done",
                      *       "merged": null,
+                     *       "said": [
+                     *         {
+                     *           "text": "For when?",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
                      *       "text": "For when?",
                      *       "error": {
                      *         "code": "BOOK_TABLE",
@@ -10892,6 +10998,19 @@ export interface operations {
                      *       "turn": 2,
                      *       "finish": "done",
                      *       "merged": null,
+                     *       "said": [
+                     *         {
+                     *           "text": "For when?",
+                     *           "attachments": [
+                     *             {
+                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
+                     *               "media_type": "text/plain",
+                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
+                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
                      *       "text": "For when?",
                      *       "error": {
                      *         "code": "BOOK_TABLE",
