@@ -22,7 +22,11 @@ interface Kept {
 
 export function useLayout(id: string): Kept {
   const queries = useQueryClient();
-  const kept = useQuery({ queryKey: layoutKey(id), queryFn: () => readLayout(id), staleTime: Number.POSITIVE_INFINITY });
+  const kept = useQuery({
+    queryKey: layoutKey(id),
+    queryFn: () => readLayout(id),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   const keep = useCallback((part: Layout) => keepLayout(queries, id, part), [queries, id]);
   return { layout: kept.data ?? {}, isReady: kept.data !== undefined, keep };
 }

@@ -4,7 +4,12 @@ import type { SessionOut } from "../../api/schema.gen.ts";
 import { type Branch, familyOf, type Relatives } from "./family.ts";
 
 function aSession(id: string, forkOf: string | null = null, turn = 0): SessionOut {
-  return { id, fork_of: forkOf, fork_turn: forkOf === null ? null : turn, created_at: `2026-01-01T00:00:0${turn}Z` } as SessionOut;
+  return {
+    id,
+    fork_of: forkOf,
+    fork_turn: forkOf === null ? null : turn,
+    created_at: `2026-01-01T00:00:0${turn}Z`,
+  } as SessionOut;
 }
 
 function knowing(...sessions: readonly SessionOut[]): Relatives {

@@ -39,7 +39,13 @@ function About({ session }: { readonly session: SessionOut }) {
     <Panel title="About">
       <Facts
         of={[
-          ["Id", <span key="id" className="row"><span className="mono">{session.id}</span><Copy text={session.id} label="Copy the id" /></span>],
+          [
+            "Id",
+            <span key="id" className="row">
+              <span className="mono">{session.id}</span>
+              <Copy text={session.id} label="Copy the id" />
+            </span>,
+          ],
           ["Agent", session.agent],
           ["Owner", session.owner],
           ["Began", <When key="began" at={session.created_at} />],
@@ -50,7 +56,14 @@ function About({ session }: { readonly session: SessionOut }) {
           ["If two messages come at once", session.double_text ?? "as the agent has it"],
           ...(session.from_session_id === null
             ? []
-            : ([["Continues", <Link key="from" to={addresses.session(session.from_session_id)}>the session before</Link>]] as const)),
+            : ([
+                [
+                  "Continues",
+                  <Link key="from" to={addresses.session(session.from_session_id)}>
+                    the session before
+                  </Link>,
+                ],
+              ] as const)),
         ]}
       />
     </Panel>
@@ -80,7 +93,9 @@ function ForkTree({ session }: { readonly session: SessionOut }) {
       <Asked query={family}>
         {({ root, isCut }) =>
           root.forks.length === 0 ? (
-            <p className="soft">Nothing was forked from this session. Edit an earlier message in the chat, or choose “Fork from here”.</p>
+            <p className="soft">
+              Nothing was forked from this session. Edit an earlier message in the chat, or choose “Fork from here”.
+            </p>
           ) : (
             <>
               <ul className={css.tree}>
@@ -124,9 +139,11 @@ function Events({ sessionId }: { readonly sessionId: string }) {
       <Asked query={events}>
         {({ pages }) => (
           <ol className={css.events}>
-            {pages.flatMap((page) => page.items).map((event) => (
-              <Event key={event.no} event={event} sessionId={sessionId} />
-            ))}
+            {pages
+              .flatMap((page) => page.items)
+              .map((event) => (
+                <Event key={event.no} event={event} sessionId={sessionId} />
+              ))}
           </ol>
         )}
       </Asked>

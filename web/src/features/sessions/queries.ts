@@ -59,7 +59,7 @@ export function useEvents(id: string) {
         }),
       ),
     initialPageParam: 0,
-    getNextPageParam: (page) => page.next ?? undefined,
+    getNextPageParam: (page) => (page.next == null ? undefined : Number(page.next)),
   });
 }
 
@@ -98,8 +98,7 @@ export function useSessionChange(id: string) {
       onError: complain,
     }),
     goOn: useMutation({
-      mutationFn: (agent: string) =>
-        answered(api.POST("/api/v1/sessions", { body: { from_session_id: id, agent } })),
+      mutationFn: (agent: string) => answered(api.POST("/api/v1/sessions", { body: { from_session_id: id, agent } })),
       onSuccess: (next) => keepSession(queries, next),
       onError: complain,
     }),

@@ -17,7 +17,8 @@ const REASONS = ["reason", "closed_reason", "pause_reason"] as const;
 
 export function sentenceOf(event: SessionEventOut): string {
   if (event.what === "started" && typeof event.data.fork_of === "string") return "It was forked from another session";
-  if (event.what === "started" && typeof event.data.from_session_id === "string") return "It began as the continuation of another session";
+  if (event.what === "started" && typeof event.data.from_session_id === "string")
+    return "It began as the continuation of another session";
   const said = SENTENCES[event.what] ?? `Changed: ${event.what.replaceAll("_", " ")}`;
   const reason = REASONS.map((name) => event.data[name]).find((value) => typeof value === "string");
   return reason === undefined ? said : `${said} (${String(reason)})`;

@@ -1,5 +1,5 @@
 import { Download, EllipsisVertical, GitFork, Pause, Play, Square, Trash2 } from "lucide-react";
-import { type ReactNode, useId, useRef, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { useNavigate } from "react-router";
 import { addresses } from "../../addresses.ts";
 import { ask } from "../../api/client.ts";
@@ -14,7 +14,6 @@ import css from "./session-actions.module.css";
 
 /** What can be done with a session as it stands. */
 export function SessionActions({ session }: { readonly session: SessionOut }) {
-  const menu = useRef<HTMLDivElement>(null);
   const id = useId();
   const go = useNavigate();
   const { tell, complain } = useToasts();
@@ -69,7 +68,7 @@ export function SessionActions({ session }: { readonly session: SessionOut }) {
       <IconButton label="More" popoverTarget={id} className={css.more ?? ""}>
         <EllipsisVertical aria-hidden />
       </IconButton>
-      <div ref={menu} id={id} popover="auto" className={css.menu} role="group" aria-label="More">
+      <div id={id} popover="auto" className={css.menu}>
         {mayWrite && (
           <Item icon={<GitFork aria-hidden />} onChosen={forked} menu={id}>
             Fork from here
@@ -108,7 +107,9 @@ export function SessionActions({ session }: { readonly session: SessionOut }) {
         onConfirmed={erased}
       >
         <p>Its messages, units, runs and explanations go, everywhere they are kept. This cannot be taken back.</p>
-        <p className="soft">A receipt says what was erased and when, without a word of it. Export it first if you may need it.</p>
+        <p className="soft">
+          A receipt says what was erased and when, without a word of it. Export it first if you may need it.
+        </p>
       </Confirm>
     </>
   );

@@ -33,7 +33,14 @@ export function SessionTitle({ session }: { readonly session: SessionOut }) {
       )}
       <Dialog title="Rename the session" isOpen={isOpen} onClosed={() => setOpen(false)}>
         <form className="stack" onSubmit={save}>
-          <TextField label="Title" value={title} maxLength={200} required autoFocus onChange={(event) => setTitle(event.target.value)} />
+          <TextField
+            label="Title"
+            value={title}
+            maxLength={200}
+            required
+            autoFocus
+            onChange={(event) => setTitle(event.target.value)}
+          />
           <Button look="primary" type="submit" isBusy={rename.isPending}>
             Save
           </Button>

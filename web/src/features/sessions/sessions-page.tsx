@@ -32,7 +32,9 @@ export function SessionsPage() {
       {found.isPending && <Loading what="Looking for sessions" />}
       {found.data !== undefined && sessions.length === 0 && (
         <Empty title={isFiltered ? "No session matches" : "No sessions yet"}>
-          {isFiltered ? "Try fewer words, or another status." : "Every conversation is kept here, with all that it knows."}
+          {isFiltered
+            ? "Try fewer words, or another status."
+            : "Every conversation is kept here, with all that it knows."}
         </Empty>
       )}
       {sessions.length > 0 && (
@@ -47,26 +49,50 @@ export function SessionsPage() {
   );
 }
 
-function FilterBar({ filters, onChanged }: { readonly filters: Filters; readonly onChanged: (name: string, value: string) => void }) {
+function FilterBar({
+  filters,
+  onChanged,
+}: {
+  readonly filters: Filters;
+  readonly onChanged: (name: string, value: string) => void;
+}) {
   const agents = useAgents();
   return (
     <search className={css.filters} aria-label="Sessions">
       <SearchField value={filters.text} onTyped={(text) => onChanged("q", text)} />
-      <SelectField label="Status" isLabelUnseen value={filters.status} onChange={(event) => onChanged("status", event.target.value)}>
+      <SelectField
+        label="Status"
+        isLabelUnseen
+        value={filters.status}
+        onChange={(event) => onChanged("status", event.target.value)}
+      >
         <option value="">Every status</option>
         {STATUSES.map((status) => (
           <option key={status}>{status}</option>
         ))}
       </SelectField>
-      <SelectField label="Agent" isLabelUnseen value={filters.agent} onChange={(event) => onChanged("agent", event.target.value)}>
+      <SelectField
+        label="Agent"
+        isLabelUnseen
+        value={filters.agent}
+        onChange={(event) => onChanged("agent", event.target.value)}
+      >
         <option value="">Every agent</option>
-        {[...new Set([...(agents.data?.items.map((agent) => agent.id) ?? []), ...(filters.agent === "" ? [] : [filters.agent])])].map(
-          (agent) => (
-            <option key={agent}>{agent}</option>
-          ),
-        )}
+        {[
+          ...new Set([
+            ...(agents.data?.items.map((agent) => agent.id) ?? []),
+            ...(filters.agent === "" ? [] : [filters.agent]),
+          ]),
+        ].map((agent) => (
+          <option key={agent}>{agent}</option>
+        ))}
       </SelectField>
-      <SelectField label="Order" isLabelUnseen value={filters.order} onChange={(event) => onChanged("order", event.target.value)}>
+      <SelectField
+        label="Order"
+        isLabelUnseen
+        value={filters.order}
+        onChange={(event) => onChanged("order", event.target.value)}
+      >
         <option value="active">Last active first</option>
         <option value="created">Newest first</option>
       </SelectField>
