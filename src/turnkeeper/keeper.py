@@ -121,6 +121,7 @@ class Turnkeeper(Registering, Beginning, Talking, House):
             check_open=self._check_open,
             ready=self._be_known,
             start=self._start,
+            artifact=lambda id, principal: self.artifacts.get(id, principal=principal),
         )
         self._invoking = Invoking(
             channels=world.channels,

@@ -30,6 +30,7 @@ HOUSE = {
     "/readyz",
     "/metrics",
     "/",
+    "/console/{path}",
     "/docs",
     "/docs/{file}",
     f"{PREFIX}/schemas",

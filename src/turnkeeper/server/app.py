@@ -12,6 +12,7 @@ from turnkeeper.server import (
     bindings,
     channels,
     chat,
+    console,
     converting,
     definitions,
     deliveries,
@@ -112,6 +113,7 @@ def create_app(keeper: Turnkeeper, identities: Identities | Tokens) -> FastAPI:
     app.include_router(api)
     app.include_router(login.door, prefix=API)
     app.include_router(house.router)
+    app.include_router(console.router)
     app.include_router(docs_page.router)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(CompressingMiddleware)

@@ -1,7 +1,7 @@
-"""The house itself: is it alive, is it ready, and where to go from here."""
+"""The house itself: is it alive, is it ready, and what has it counted."""
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import Response
 
 from turnkeeper.errors import NotAllowed
 from turnkeeper.server.addresses import is_loopback
@@ -16,18 +16,6 @@ router = APIRouter(tags=["house"])
 
 READERS = ("metrics:manage", "metrics:operate")
 """Whose token opens the numbers of all tenants."""
-
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>turnkeeper</title>
-<h1>turnkeeper is running</h1>
-<p>Talk to it in a terminal with <code>turnkeeper chat</code>, or over HTTP with
-<code>POST /api/v1/chat</code> and a bearer token.</p>
-<p>Every route can be read about and tried out at <a href="/docs">/docs</a>; programs read
-<a href="/openapi.json">/openapi.json</a>.</p>
-</html>
-"""
 
 
 @router.get("/healthz", name="health")
@@ -62,11 +50,3 @@ async def metrics(request: Request, keeper: Keeper) -> Response:
     if setting == "token" or (setting == "loopback" and not is_loopback(keeper.settings.host)):
         check_asked(READERS, await authenticate(request, tokens_of(request), keeper.directory))
     return Response(keeper.metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-
-@router.get("/", name="welcome", response_class=HTMLResponse)
-async def welcome() -> HTMLResponse:
-    """A page that says where to go."""
-    return HTMLResponse(
-        PAGE, headers={"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "no-referrer"}
-    )

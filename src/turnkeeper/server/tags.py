@@ -19,6 +19,7 @@ PARAMETERS = {
     "module": "Only those of this module.",
     "name": "Its name.",
     "namespace": "The namespace of its name.",
+    "path": "An address of the console, or a file of it.",
     "pack_id": "The id of a pack, without a version.",
     "pointer_id": "The id of a pointer.",
     "project_id": "Only those of this project.",

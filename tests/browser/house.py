@@ -1,0 +1,72 @@
+"""A house to look at: agents for every kind of end, and gates that a test opens when it has looked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from turnkeeper import AgentTurn, Turnkeeper
+
+TOKEN = "token-of-local"
+
+
+@dataclass
+class Gates:
+    """An agent waits at a gate until the test opens it; the test waits until the agent is there."""
+
+    _open: dict[str, asyncio.Event] = field(default_factory=dict)
+    _reached: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    def open(self, name: str) -> None:
+        self._open.setdefault(name, asyncio.Event()).set()
+
+    async def reached(self, name: str) -> None:
+        await self._reached.setdefault(name, asyncio.Event()).wait()
+
+    async def pass_through(self, name: str) -> None:
+        self._reached.setdefault(name, asyncio.Event()).set()
+        await self._open.setdefault(name, asyncio.Event()).wait()
+
+
+@dataclass
+class House:
+    """What a test of the console is given: the keeper itself, its address, and the gates of its agents."""
+
+    keeper: Turnkeeper
+    url: str
+    gates: Gates
+
+
+def register(keeper: Turnkeeper, gates: Gates) -> None:
+    @keeper.agent("parrot")
+    async def parrot(turn: AgentTurn) -> str:
+        return f"You said: {turn.text}"
+
+    @keeper.agent("markdown")
+    async def markdown(turn: AgentTurn) -> str:
+        """Says back what it is told, bare: whatever stands in it reaches the page."""
+        return turn.text
+
+    @keeper.agent("storyteller")
+    async def storyteller(turn: AgentTurn) -> AsyncIterator[str]:
+        """Tells the first half, waits at the gate "half", then the rest."""
+        yield "Once upon a time "
+        await gates.pass_through("half")
+        yield "there was a lighthouse."
+
+    @keeper.agent("failing")
+    async def failing(turn: AgentTurn) -> str:
+        raise RuntimeError("The weather station does not answer.")
+
+    @keeper.agent("asking")
+    async def asking(turn: AgentTurn) -> str:
+        return f"A table for {await turn.ask('For how many?')}."
+
+    @keeper.tool("connector.crm.write")
+    def write(line: str) -> str:
+        """Write a line to the customer's file."""
+        return f"wrote {len(line)}"
+
+    @keeper.agent("clerk")
+    async def clerk(turn: AgentTurn) -> str:
+        result = await turn.call("connector.crm.write", line=turn.text)
+        return f"{result.status} {result.code or result.data}"

@@ -1,0 +1,9 @@
+import { Page } from "../../ui/panel.tsx";
+
+export function KeysPage() {
+  return (
+    <Page title="Keys">
+      <p>Under construction.</p>
+    </Page>
+  );
+}
