@@ -146,6 +146,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "DELETE /api/v1/bindings/{binding_id}/contacts",
         "GET /api/v1/deliveries",
         "POST /api/v1/deliveries/{delivery_id}/retry",
+        *(f"GET /api/v1/{what}" for what in ("runs", "nodes", "traffic", "usage", "limits")),
         "GET /docs",
         "GET /docs/{file}",
         "GET /console/{path}",
