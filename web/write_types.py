@@ -22,8 +22,8 @@ async def document() -> dict[str, Any]:
             return create_app(keeper, StaticIdentities([])).openapi()
 
 
-def without_problems(described: dict[str, Any]) -> dict[str, Any]:
-    """Every refusal is a Problem for the console, whatever its status: a tenth of the document says all it asks."""
+def only_the_shapes(described: dict[str, Any]) -> dict[str, Any]:
+    """Every refusal is a Problem for the console, whatever its status; and nobody reads examples here."""
     for operations in described["paths"].values():
         for operation in operations.values():
             operation["responses"] = {
@@ -31,6 +31,10 @@ def without_problems(described: dict[str, Any]) -> dict[str, Any]:
             }
             for response in operation["responses"].values():
                 response.pop("headers", None)
+            for told in (operation.get("requestBody", {}), *operation["responses"].values()):
+                for content in told.get("content", {}).values():
+                    content.pop("example", None)
+                    content.pop("examples", None)
     return described
 
 
@@ -39,13 +43,14 @@ def types() -> str:
     install_packages()
     with tempfile.TemporaryDirectory() as folder:
         told, made = Path(folder) / "openapi.json", Path(folder) / "schema.gen.ts"
-        told.write_text(json.dumps(without_problems(asyncio.run(document()))), encoding="utf-8")
-        options = ("--root-types", "--root-types-no-schema-prefix")
+        told.write_text(json.dumps(only_the_shapes(asyncio.run(document()))), encoding="utf-8")
+        # What has a default may be left out of a request; answers name all that they always hold as required.
+        options = ("--root-types", "--root-types-no-schema-prefix", "--default-non-nullable", "false")
         npm("exec", "--", "openapi-typescript", str(told), "-o", str(made), *options)
         return made.read_text(encoding="utf-8")
 
 
-def main() -> int:
+def main(*, is_check: bool) -> int:
     try:
         made = types()
     except BuildFailed as failed:
@@ -53,7 +58,7 @@ def main() -> int:
         return 1
     if TYPES.exists() and TYPES.read_text(encoding="utf-8") == made:
         return 0
-    if "--check" in sys.argv:
+    if is_check:
         print(f"{TYPES.name} is not what the server says. Write it anew with: ./dev docs")
         return 1
     TYPES.write_text(made, encoding="utf-8")
@@ -61,4 +66,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(is_check="--check" in sys.argv))

@@ -31,7 +31,7 @@ async def browser() -> AsyncIterator[Browser]:
     assert (FILES / "index.html").exists(), "The console is not built: python web/build_console.py"
     path = await asyncio.to_thread(executable)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, env=surroundings(), args=list(FLAGS))
+        browser = await playwright.chromium.launch(executable_path=path, env={**surroundings()}, args=list(FLAGS))
         yield browser
         await browser.close()
 
@@ -54,7 +54,7 @@ async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    async def open_page(path: str = "", *, width: int = 1280, height: int = 800, theme: str = "light") -> Page:
+    async def open_page(path: str = "/", *, width: int = 1280, height: int = 800, theme: str = "light") -> Page:
         context = await browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if theme == "dark" else "light",

@@ -117,10 +117,12 @@ async def test_a_fork_reads_the_messages_of_all_that_it_came_from_by_index(store
 
     loaded, narrow = await load(store, grandchild), await load(store, grandchild, window=3)
     page = await store.sessions.messages(grandchild.tenant, grandchild.id, after=1, limit=3)
+    back = await store.sessions.messages_before(grandchild.tenant, grandchild.id, before=6, limit=3)
 
     assert lines(loaded) == ["q1", "a1", "b2", "c2", "d3", "e3"]
     assert lines(narrow) == ["c2", "d3", "e3"]
     assert [message.content for message in page] == ["a1", "b2", "c2"]
+    assert [message.content for message in back] == ["b2", "c2", "d3"]
     assert lines(await load(store, parent)) == ["q1", "a1", "q2", "a2"]
     rows = await backend.execute("SELECT COUNT(*) FROM messages WHERE session_id = 'sess_grandchild'")
     assert rows[0][0] == 2

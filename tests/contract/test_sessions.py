@@ -385,3 +385,16 @@ async def test_a_page_stays_where_it_is_while_sessions_change(store: Store) -> N
     rest = await store.sessions.list(TENANT, owner=None, before=page[-1].id, limit=2)
 
     assert [session.id for session in (*page, *rest)] == [third.id, second.id, first.id]
+
+
+async def test_messages_are_read_backwards_page_by_page_each_page_in_order(store: Store) -> None:
+    session = await a_kept_session(store)
+    await exchange(store, session, "one", "two")
+    await exchange(store, session, "three", "four")
+
+    newest = await store.sessions.messages_before(TENANT, session.id, before=5, limit=3)
+    older = await store.sessions.messages_before(TENANT, session.id, before=newest[0].seq, limit=3)
+
+    assert [[message.content for message in page] for page in (newest, older)] == [["two", "three", "four"], ["one"]]
+    assert await store.sessions.messages_before(TENANT, session.id, before=1, limit=3) == []
+    assert await store.sessions.messages_before(OTHER_TENANT, session.id, before=5, limit=3) == []

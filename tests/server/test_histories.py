@@ -56,3 +56,14 @@ def test_what_is_not_there_and_what_is_not_ones_own_is_not_found(house: House, b
         "session_not_found",
         "session_not_found",
     ]
+
+
+def test_the_messages_of_a_session_are_read_backwards(ben: Api) -> None:
+    session_id = a_talk(ben, "one", "two")
+
+    newest = ben.get(f"/sessions/{session_id}/messages?before=5&limit=3").json()
+    older = ben.get(f"/sessions/{session_id}/messages?before={newest['next']}&limit=3").json()
+
+    assert [each["seq"] for each in newest["items"]] == [2, 3, 4]
+    assert [each["content"] for each in older["items"]] == ["one"]
+    assert "next" not in older

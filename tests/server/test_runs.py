@@ -55,6 +55,28 @@ def test_a_run_is_cancelled_wherever_it_is(ben: Api, tmp_path: Path) -> None:
     assert (open_explanation["status"], open_explanation["partial"]) == ("running", True)
 
 
+def test_what_a_failed_run_was_told_stays_on_it_with_what_was_attached(ben: Api) -> None:
+    picture = ben.post("/artifacts?name=cat.png", content=b"cat", headers={"Content-Type": "image/png"}).json()
+    body = {"message": "Look", "attachments": [picture["id"]]}
+
+    failed = ben.get(f"/runs/{ben.post('/chat', {**body, 'agent': 'failing'}).json()['run_id']}").json()
+    reply = ben.post("/chat", {**body, "agent": "echo"}).json()
+    run = ben.get(f"/runs/{reply['run_id']}").json()
+    message, _ = ben.get(f"/sessions/{reply['session_id']}/messages").json()["items"]
+
+    attached = {name: picture[name] for name in ("media_type", "sha256", "uri")} | {"artifact_id": picture["id"]}
+    assert failed["said"] == [{"text": "Look", "attachments": [attached]}]
+    assert (run["said"], message["content"], message["attachments"]) == ([], "Look", [attached])
+
+
+def test_only_what_one_may_read_can_be_attached(ben: Api, gus: Api) -> None:
+    theirs = gus.post("/artifacts", content=b"secret", headers={"Content-Type": "text/plain"}).json()["id"]
+
+    refused = ben.post("/chat", {"message": "Look", "attachments": [theirs]})
+
+    assert (refused.status_code, refused.json()["code"]) == (404, "artifact_not_found")
+
+
 def test_another_tenants_run_does_not_exist(ben: Api, gus: Api) -> None:
     run_id = gus.chat("Mine")["run_id"]
 

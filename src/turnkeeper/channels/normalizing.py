@@ -8,12 +8,11 @@ from typing import Any
 from turnkeeper.channels.plain import plain, plain_text
 from turnkeeper.channels.shapes import Shape, below
 from turnkeeper.errors import ChannelPayloadInvalid
-from turnkeeper.model.event import Attachment, Event, EventType, EventWarning, Severity
+from turnkeeper.model.event import MOST_ATTACHMENTS, Attachment, Event, EventType, EventWarning, Severity
 from turnkeeper.ports.channels import Said
 
 SIGNALS = "/input/context/channel_signals"
 MESSAGE = "/input/message"
-MOST_ATTACHMENTS = 100
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 

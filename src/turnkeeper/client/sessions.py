@@ -160,9 +160,20 @@ class Sessions(Part):
             approvals=read(told["pending_approvals"], list[PendingApproval]),
         )
 
-    async def messages(self, session_id: str, *, after: int = 0, limit: int = 100) -> Page[Message]:
-        of = reading(Message)
-        return await self._page(of, "sessions", session_id, "messages", cursor=after or None, limit=limit)
+    async def messages(
+        self, session_id: str, *, after: int = 0, before: int | None = None, limit: int = 100
+    ) -> Page[Message]:
+        """What was said, oldest first, from just after a seq; with `before` the newest of those before that seq."""
+        if before is None:
+            of = reading(Message)
+            return await self._page(of, "sessions", session_id, "messages", cursor=after or None, limit=limit)
+
+        async def earlier(seq: str) -> Page[Message]:
+            return await self.messages(session_id, before=int(seq), limit=limit)
+
+        query = {"before": before, "limit": limit}
+        told = await self._ask("GET", "sessions", session_id, "messages", query=query)
+        return Page(read(told["items"], list[Message]), told.get("next"), earlier)
 
     async def dialogue(self, session_id: str) -> Dialogue:
         """What a session holds about its intent: the answers so far, what is missing, and what is asked."""

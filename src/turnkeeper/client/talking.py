@@ -1,6 +1,6 @@
 """Talking to a server: from a message to its answer, at once or as it comes."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -155,6 +155,7 @@ class Talking(Part):
         self,
         message: Any,
         *,
+        attachments: Iterable[str] = (),
         session_id: str | None = None,
         agent: str | None = None,
         pack: str | None = None,
@@ -175,6 +176,7 @@ class Talking(Part):
         """Send a message and return as soon as it is durable; the run goes on without the caller."""
         sent = self.sending(
             message,
+            attachments=list(attachments),
             session_id=session_id,
             agent=agent,
             pack=pack,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from turnkeeper.errors import StoreUnavailable, TurnkeeperError
+from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.envelope import Envelope
 from turnkeeper.model.ids import HOUSE, SessionId, TraceId
@@ -61,10 +62,11 @@ class Door:
         check_open: Callable[[], None],
         ready: Callable[[], Awaitable[None]],
         start: Callable[[TakenIn], Awaitable[Live | None]],
+        artifact: Callable[[str, Principal], Awaitable[Artifact]],
     ) -> None:
         self._take_in, self._audit, self._channels, self._telemetry = take_in, audit, channels, telemetry
         self._clock, self._settings, self._directory = clock, settings, directory
-        self._check_open, self._ready, self._start = check_open, ready, start
+        self._check_open, self._ready, self._start, self._artifact = check_open, ready, start, artifact
         self.unaudited = 0
 
     async def accept(
@@ -72,18 +74,20 @@ class Door:
         inbound: Inbound,
         principal: Principal,
         *,
+        attachments: tuple[str, ...] = (),
         verb: str | None = None,
         about: Mapping[str, Any] | None = None,
         began: float | None = None,
     ) -> Ticket:
         """Take in what a face has written down. What is refused is audited under its verb, and `about` what it was.
 
-        `began` is when its first byte came, by `time.perf_counter`.
+        `attachments` are ids of artifacts that go with a message. `began` is when its first byte came, by
+        `time.perf_counter`.
         """
         began = time.perf_counter() if began is None else began
         verb = verb or ("chat" if inbound.command is None else inbound.command.value)
         try:
-            taken = await self._taken_in(replace(inbound, verb=verb), principal)
+            taken = await self._taken_in(replace(inbound, verb=verb), principal, attachments)
         except TurnkeeperError as error:
             facts = {"channel": inbound.channel, "mode": str(inbound.mode), **(about or {})}
             trace_id = inbound.trace_id
@@ -103,11 +107,14 @@ class Door:
             is_answer=inbound.answers is not None,
         )
 
-    async def _taken_in(self, inbound: Inbound, principal: Principal) -> TakenIn:
+    async def _taken_in(self, inbound: Inbound, principal: Principal, attachments: tuple[str, ...]) -> TakenIn:
         stage = "receive"
         try:
             self._check_open()
             principal = await self._directory.admitted(principal)
+            if attachments:
+                kept = [await self._artifact(each, principal) for each in attachments]
+                inbound = replace(inbound, attachments=tuple(artifact.attached for artifact in kept))
             with self._receiving(inbound, principal):
                 envelope = self.envelope(inbound, principal)
             stage = "intake"

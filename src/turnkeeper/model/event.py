@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+MOST_ATTACHMENTS = 100
+"""What goes with one message."""
+
 
 class EventType(StrEnum):
     TEXT_MESSAGE = "text_message"

@@ -153,6 +153,11 @@ class SessionStore(Protocol):
     async def messages(self, tenant: TenantId, session_id: SessionId, *, after: int, limit: int) -> Sequence[Message]:
         """In order, of every epoch, from just after the given seq."""
 
+    async def messages_before(
+        self, tenant: TenantId, session_id: SessionId, *, before: int, limit: int
+    ) -> Sequence[Message]:
+        """The newest of those before the given seq, of every epoch, told in order."""
+
     async def change(
         self,
         tenant: TenantId,

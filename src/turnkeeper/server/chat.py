@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from turnkeeper.errors import CarriedInvalid, CarriedStale, EnvelopeInvalid, ShuttingDown
+from turnkeeper.errors import ArtifactNotFound, CarriedInvalid, CarriedStale, EnvelopeInvalid, ShuttingDown
 from turnkeeper.keeper import Turnkeeper
 from turnkeeper.keeping.door import Ticket
 from turnkeeper.ledger.feed import Frame
@@ -33,7 +33,10 @@ router = APIRouter(tags=["chat"], route_class=MessageRoute)
     name="chat",
     response_model=ChatOut,
     response_model_exclude_none=True,
-    responses={**event_stream(ChatOut), **problems(*WITH_BODY, *TALKING, CarriedInvalid, CarriedStale)},
+    responses={
+        **event_stream(ChatOut),
+        **problems(*WITH_BODY, *TALKING, ArtifactNotFound, CarriedInvalid, CarriedStale),
+    },
 )
 @asks("sessions:write")
 async def chat(
@@ -97,6 +100,7 @@ async def _submitted(
         carried = await opened(keeper, caller, body.session_id, body.carried)
     return await keeper.submit(
         body.message,
+        attachments=body.attachments,
         session_id=body.session_id,
         agent=body.agent,
         pack=body.pack,

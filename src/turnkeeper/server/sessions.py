@@ -43,7 +43,17 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper, is_still_let_in
 from turnkeeper.server.once import once
 from turnkeeper.server.openapi import TALKING, WITH_BODY, event_stream, problems
-from turnkeeper.server.parameters import IdCursor, IdempotencyKey, IfMatch, Limit, Moment, NoCursor, etag_of, version_of
+from turnkeeper.server.parameters import (
+    LARGEST_NO,
+    IdCursor,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+    Moment,
+    NoCursor,
+    etag_of,
+    version_of,
+)
 from turnkeeper.server.sse import ResumeAfter, Stream
 from turnkeeper.server.wire import CountedPage, Id, Page, page_of
 from turnkeeper.server.wire_chat import ChatOut
@@ -422,9 +432,24 @@ async def reset_session(
 )
 @asks("sessions:read")
 async def read_messages(
-    session_id: str, keeper: Keeper, caller: Caller, limit: Limit = 100, cursor: NoCursor = None
+    session_id: str,
+    keeper: Keeper,
+    caller: Caller,
+    limit: Limit = 100,
+    cursor: NoCursor = None,
+    before: Annotated[
+        int | None,
+        Query(ge=1, le=LARGEST_NO, description="The newest before this `seq`, in place of `cursor`."),
+    ] = None,
 ) -> Page[MessageOut]:
-    """What was said, oldest first, in every epoch."""
+    """What was said, oldest first, in every epoch.
+
+    With `before` it is read backwards: `next`, where there are older messages, is the next `before`.
+    """
+    if before is not None:
+        newest = await keeper.messages(session_id, principal=caller, before=before, limit=limit + 1)
+        told = [MessageOut.of(message) for message in newest[-limit:]]
+        return Page(items=told, next=str(told[0].seq) if len(newest) > limit else None)
     found = await keeper.messages(session_id, principal=caller, after=cursor or 0, limit=limit + 1)
     return page_of([MessageOut.of(message) for message in found], limit, [str(message.seq) for message in found])
 

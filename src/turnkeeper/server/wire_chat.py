@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from turnkeeper.model.event import MOST_ATTACHMENTS
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.reply import Reply
 from turnkeeper.model.run import Finish, Run, RunStatus
@@ -14,6 +15,9 @@ class ChatIn(Choosing):
     """One message. Without `session_id` it begins a new session."""
 
     message: str = Field(min_length=1)
+    attachments: list[Id] = Field(
+        default_factory=list, max_length=MOST_ATTACHMENTS, description="The ids of artifacts that go with it."
+    )
     session_id: Id | None = None
     agent: Id | None = None
     pack: PackRef | None = None

@@ -1,15 +1,18 @@
 """What goes over the wire about runs."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from pydantic import Field
 
+from turnkeeper.model.event import Event
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.run import Finish, Run, RunError, RunStatus
 from turnkeeper.model.session import Custody
 from turnkeeper.server.wire import Outbound
+from turnkeeper.server.wire_sessions import AttachmentOut
 
 
 class RunErrorOut(Outbound):
@@ -30,8 +33,21 @@ class RunErrorOut(Outbound):
         )
 
 
+class SaidOut(Outbound):
+    text: str
+    attachments: list[AttachmentOut]
+
+    @classmethod
+    def of(cls, event: Event) -> "SaidOut":
+        attachments = [AttachmentOut(**asdict(each)) for each in event.attachments]
+        return cls(text=event.as_text, attachments=attachments)
+
+
 class RunOut(Outbound):
-    """`text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent."""
+    """`text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
+
+    `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
+    """
 
     id: str
     session_id: str
@@ -43,6 +59,8 @@ class RunOut(Outbound):
     turn: int | None
     finish: Finish | None
     merged: bool | None
+    said: list[SaidOut] = Field(default_factory=list)
+    command: str | None = None
     text: str | None = None
     error: RunErrorOut | None
     queue_no: int
@@ -68,6 +86,8 @@ class RunOut(Outbound):
             turn=run.turn,
             finish=run.finish,
             merged=run.merged,
+            said=[] if run.turn is not None else [SaidOut.of(event) for event in run.input.events],
+            command=run.input.command,
             text=text,
             error=None if run.error is None else RunErrorOut.of(run.error),
             queue_no=run.queue_no,

@@ -232,13 +232,25 @@ class ListedSessionOut(SessionOut):
         return cls(**dict(SessionOut.of(session, scope)), opening=opening)
 
 
+class AttachmentOut(Outbound):
+    """Content that came along; more about it under `/artifacts`."""
+
+    artifact_id: str
+    media_type: str
+    sha256: str
+    uri: str
+
+
 class MessageOut(Outbound):
+    """`attachments` are what came along with it."""
+
     id: str
     seq: int
     turn: int
     epoch: int
     role: str
     content: str
+    attachments: list[AttachmentOut] = Field(default_factory=list, exclude_if=lambda told: not told)
     created_at: datetime
 
     @classmethod
@@ -250,5 +262,6 @@ class MessageOut(Outbound):
             epoch=message.epoch,
             role=message.role.value,
             content=message.content,
+            attachments=[AttachmentOut.model_validate(each) for each in (message.event or {}).get("attachments", ())],
             created_at=message.created_at,
         )

@@ -14,7 +14,7 @@ from turnkeeper.model.approval import Decision
 from turnkeeper.model.control import CONTROL_PARAMS, is_reset_command, truth_of
 from turnkeeper.model.double_text import DoubleText
 from turnkeeper.model.envelope import Command, Envelope, OnMissing, Prior
-from turnkeeper.model.event import Event
+from turnkeeper.model.event import Attachment, Event
 from turnkeeper.model.ids import AgentId, RunId, SessionId, TraceId, is_id
 from turnkeeper.model.mode import Mode
 from turnkeeper.model.outbound import ReplyTo
@@ -60,6 +60,7 @@ class Inbound:
     """A message or a command as a caller wrote it down; nothing about it is believed yet, but for what is prepared."""
 
     message: Any = None
+    attachments: tuple[Attachment, ...] = ()
     prepared: Prepared | None = None
     mode: Any = Mode.BATCH
     verb: str | None = None
@@ -166,7 +167,7 @@ def _session_id(inbound: Inbound, custody: Custody) -> SessionId | None:
 def _events(inbound: Inbound) -> tuple[Event, ...]:
     if inbound.command is not None:
         return ()
-    return normalize(inbound.message) if inbound.prepared is None else inbound.prepared.events
+    return normalize(inbound.message, inbound.attachments) if inbound.prepared is None else inbound.prepared.events
 
 
 def _with(prepared: Prepared, envelope: Envelope) -> Envelope:

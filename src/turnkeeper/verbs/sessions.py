@@ -111,9 +111,18 @@ class Sessions(Inside):
         return await self._resuming.view(await self.session(session_id, principal=principal), messages=messages)
 
     async def messages(
-        self, session_id: str, *, principal: Principal = LOCAL, after: int = 0, limit: int = 100
+        self,
+        session_id: str,
+        *,
+        principal: Principal = LOCAL,
+        after: int = 0,
+        before: int | None = None,
+        limit: int = 100,
     ) -> Sequence[Message]:
+        """What was said, oldest first, from just after a seq; with `before` the newest of those before that seq."""
         session = await self.session(session_id, principal=principal)
+        if before is not None:
+            return await self._store.sessions.messages_before(session.tenant, session.id, before=before, limit=limit)
         return await self._store.sessions.messages(session.tenant, session.id, after=after, limit=limit)
 
     async def dialogue(self, session_id: str, *, principal: Principal = LOCAL) -> Dialogue:

@@ -36,6 +36,7 @@ class Talking(Runs):
         self,
         message: Any,
         *,
+        attachments: Iterable[str] = (),
         session_id: str | None = None,
         agent: str | None = None,
         pack: str | None = None,
@@ -61,11 +62,12 @@ class Talking(Runs):
     ) -> Ticket:
         """Send a message and return as soon as it is durable; the run goes on without the caller.
 
-        `pack` (`id`, or `id@version`) is what a new session is pinned to; of a session that is pinned it must be the
-        same. `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran becomes what
-        the session would rather use next. `before` is what was decided about the message before it came here, each
-        with a `name` in capitals and its `data`; the Explanation of its run begins with that. `freshness` "strict"
-        takes no older `carried` than the newest one that was given out under it.
+        `attachments` are the ids of artifacts that go with it; one that the caller may not read raises
+        ArtifactNotFound. `pack` (`id`, or `id@version`) is what a new session is pinned to; of a session that is pinned
+        it must be the same. `plugins` (an id for each kind), `model` and `level` choose for this turn; what really ran
+        becomes what the session would rather use next. `before` is what was decided about the message before it came
+        here, each with a `name` in capitals and its `data`; the Explanation of its run begins with that. `freshness`
+        "strict" takes no older `carried` than the newest one that was given out under it.
         """
         inbound = Inbound(
             message=message,
@@ -91,7 +93,7 @@ class Talking(Runs):
             before=tuple(Prior(**each) for each in before),
             freshness=freshness,
         )
-        return await self.accept(inbound, principal)
+        return await self.accept(inbound, principal, attachments=tuple(attachments))
 
     async def stream(self, message: Any, **asked: Any) -> AsyncGenerator[Frame, None]:
         """Send a message and hear what happens until it is answered or asked back. Takes what `submit` takes."""

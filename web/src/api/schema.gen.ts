@@ -121,7 +121,8 @@ export interface paths {
          * @description One's own sessions, newest first; owner and admin see all of their tenant.
          *
          *     The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
-         *     that is asked for has to fit. `total` counts them on all pages.
+         *     that is asked for has to fit. `total` counts them on all pages. With `text`, and by the last activity, all of them
+         *     are walked over for each page.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -360,6 +361,8 @@ export interface paths {
         /**
          * Read messages
          * @description What was said, oldest first, in every epoch.
+         *
+         *     With `before` it is read backwards: `next`, where there are older messages, is the next `before`.
          */
         get: operations["read_messages"];
         put?: never;
@@ -535,6 +538,111 @@ export interface paths {
          * @description Why one run of a session came out as it did.
          */
         get: operations["read_explanation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find runs
+         * @description One's own runs, newest first, and those in one's own sessions; owner and admin see all of their tenant.
+         *
+         *     At most 10,000 runs are looked at for one page: where few of them fit it is shorter than asked for, and `next` goes
+         *     on behind them.
+         */
+        get: operations["find_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List nodes
+         * @description The processes on this database, newest first, and which sessions of one's tenant each of them is running.
+         */
+        get: operations["list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read traffic
+         * @description What this process has counted for one's tenant since it began: `/metrics`, for people.
+         */
+        get: operations["read_traffic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read usage
+         * @description What the runs of one's tenant spent, span by span and by agent: at most 31 days by hour, or 366 by day.
+         *
+         *     Unless said, the last 24 hours or 30 days. Its cost grows with the runs of that time, and nothing else.
+         */
+        get: operations["read_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read limits
+         * @description How far the caller may go right now, and what is left: rates, quotas, streams, and the sizes of what is sent.
+         */
+        get: operations["read_limits"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2259,9 +2367,29 @@ export interface paths {
         };
         /**
          * Welcome
-         * @description A page that says where to go.
+         * @description The console: talk, come back to a topic, and see why a turn came out as it did.
          */
         get: operations["welcome"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read console
+         * @description The page of the console, whatever it is to show, and what it is made of.
+         */
+        get: operations["read_console"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2403,7 +2531,7 @@ export interface components {
              * @description Whether its tools must run apart from the server.
              * @default false
              */
-            needs_isolation: boolean;
+            needs_isolation?: boolean;
         };
         /**
          * AgentOut
@@ -2430,6 +2558,20 @@ export interface components {
             };
             /** Needs Isolation */
             needs_isolation: boolean;
+        };
+        /**
+         * AllowanceOut
+         * @description What there may be of something at most. Streams are those of this node, quotas those of the tenant.
+         */
+        AllowanceOut: {
+            /** Name */
+            name: string;
+            /** Limit */
+            limit: number;
+            /** Used */
+            used: number;
+            /** Left */
+            left: number;
         };
         /** AnswerIn */
         AnswerIn: {
@@ -2509,6 +2651,20 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * AttachmentOut
+         * @description Content that came along; more about it under `/artifacts`.
+         */
+        AttachmentOut: {
+            /** Artifact Id */
+            artifact_id: string;
+            /** Media Type */
+            media_type: string;
+            /** Sha256 */
+            sha256: string;
+            /** Uri */
+            uri: string;
         };
         /**
          * AuditOut
@@ -2820,6 +2976,11 @@ export interface components {
              */
             message: string;
             /**
+             * Attachments
+             * @description The ids of artifacts that go with it.
+             */
+            attachments?: string[];
+            /**
              * Session Id
              * @description The session to go on with; without one a new one begins.
              */
@@ -2839,13 +3000,13 @@ export interface components {
              * @description Answer with events instead of one object.
              * @default false
              */
-            stream: boolean;
+            stream?: boolean;
             /**
              * Reset
              * @description Begin a new epoch with this message.
              * @default false
              */
-            reset: boolean;
+            reset?: boolean;
             /**
              * Params
              * @description Values for whoever answers, by name.
@@ -2876,7 +3037,7 @@ export interface components {
              * @default new
              * @enum {string}
              */
-            on_missing: "new" | "error";
+            on_missing?: "new" | "error";
             /**
              * Answers
              * @description The id of the waiting run that this message answers.
@@ -2888,7 +3049,7 @@ export interface components {
              * @default engine
              * @enum {string}
              */
-            custody: "engine" | "client";
+            custody?: "engine" | "client";
             /**
              * Carried
              * @description With custody `client`: `carried` of the newest reply, as it is.
@@ -2900,13 +3061,13 @@ export interface components {
              * @default any
              * @enum {string}
              */
-            freshness: "any" | "strict";
+            freshness?: "any" | "strict";
             /**
              * Cancel On Disconnect
              * @description Stop the run when this connection is lost.
              * @default false
              */
-            cancel_on_disconnect: boolean;
+            cancel_on_disconnect?: boolean;
         };
         /**
          * ChatOut
@@ -3084,10 +3245,10 @@ export interface components {
             /** Output Bytes */
             output_bytes: number;
         };
-        /** CountedPage[SessionOut] */
-        CountedPage_SessionOut_: {
+        /** CountedPage[ListedSessionOut] */
+        CountedPage_ListedSessionOut_: {
             /** Items */
-            items: components["schemas"]["SessionOut"][];
+            items: components["schemas"]["ListedSessionOut"][];
             /** Next */
             next?: string | null;
             /** Total */
@@ -3324,6 +3485,22 @@ export interface components {
             };
         };
         /**
+         * EnvelopeCountOut
+         * @description Envelopes that came out alike; `reason` is the code of a refusal.
+         */
+        EnvelopeCountOut: {
+            /** Outcome */
+            outcome: string;
+            /** Reason */
+            reason: string;
+            /** Channel */
+            channel: string;
+            /** Mode */
+            mode: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * ErasedKind
          * @enum {string}
          */
@@ -3436,7 +3613,7 @@ export interface components {
             /** Root Frame Id */
             root_frame_id: string | null;
             /** Nodes */
-            nodes: components["schemas"]["NodeOut"][];
+            nodes: components["schemas"]["turnkeeper__server__wire_explanations__NodeOut"][];
             /** Edges */
             edges: components["schemas"]["EdgeOut"][];
             /** Left Out */
@@ -3453,6 +3630,32 @@ export interface components {
             status: string;
             /** Version */
             version: string;
+        };
+        /**
+         * HeldLeaseOut
+         * @description What a node runs right now; `queued` is how many messages wait behind it.
+         */
+        HeldLeaseOut: {
+            /** Session Id */
+            session_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Agent */
+            agent: string;
+            /** Fence */
+            fence: number;
+            /**
+             * Taken At
+             * Format: date-time
+             */
+            taken_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Queued */
+            queued: number;
         };
         /**
          * HttpReplyIn
@@ -3643,6 +3846,32 @@ export interface components {
             used_at: string | null;
         };
         /**
+         * LatencyBucketOut
+         * @description How many took at most so long and longer than the bucket before; the last one has no bound.
+         */
+        LatencyBucketOut: {
+            /** Up To Ms */
+            up_to_ms: number | null;
+            /** Count */
+            count: number;
+        };
+        /**
+         * LatencyOut
+         * @description How long something took; `p50_ms` and `p99_ms` are read between the bounds of buckets.
+         */
+        LatencyOut: {
+            /** Count */
+            count: number;
+            /** Mean Ms */
+            mean_ms: number | null;
+            /** P50 Ms */
+            p50_ms: number | null;
+            /** P99 Ms */
+            p99_ms: number | null;
+            /** Buckets */
+            buckets: components["schemas"]["LatencyBucketOut"][];
+        };
+        /**
          * LayerChangeIn
          * @description What is to be different afterwards; what is left out stays as it is.
          */
@@ -3717,6 +3946,122 @@ export interface components {
          * @enum {string}
          */
         Level: "tenant" | "project" | "objective" | "agent" | "session";
+        /**
+         * LimitsOut
+         * @description What holds for the caller now; `sizes` are those of one request or session, by the name of their setting.
+         */
+        LimitsOut: {
+            /** Rates */
+            rates: components["schemas"]["RateLeftOut"][];
+            /** Allowances */
+            allowances: components["schemas"]["AllowanceOut"][];
+            /** Sizes */
+            sizes: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * ListedSessionOut
+         * @description `opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it.
+         */
+        ListedSessionOut: {
+            /** Id */
+            id: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Agent */
+            agent: string;
+            /** Owner */
+            owner: string;
+            /** Title */
+            title: string | null;
+            /** Revision */
+            revision: number;
+            /** Version */
+            version: number;
+            /** Turns */
+            turns: number;
+            /** Epoch */
+            epoch: number;
+            double_text: components["schemas"]["DoubleText"] | null;
+            preferences: components["schemas"]["PreferencesOut"];
+            /** Mounts */
+            mounts: components["schemas"]["MountOut"][];
+            /** Packs */
+            packs: string[];
+            intent: components["schemas"]["IntentOut"] | null;
+            /** From Session Id */
+            from_session_id: string | null;
+            /** Idle For Seconds */
+            idle_for_seconds: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /**
+             * Last Active At
+             * Format: date-time
+             */
+            last_active_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Closed At */
+            closed_at: string | null;
+            /** Closed Reason */
+            closed_reason: string | null;
+            /** Pause Reason */
+            pause_reason: string | null;
+            /** Tenant */
+            tenant: string;
+            module: components["schemas"]["Module"] | null;
+            /** Project Id */
+            project_id: string | null;
+            /** Objective Id */
+            objective_id: string | null;
+            /** Objective */
+            objective: string | null;
+            policy: components["schemas"]["PolicyTemplate"];
+            /** Model Profile */
+            model_profile: string | null;
+            /** Backend */
+            backend: string;
+            /** Limits */
+            limits: {
+                [key: string]: number;
+            };
+            /** Needs Isolation */
+            needs_isolation: boolean;
+            /** Context Sha256 */
+            context_sha256: string;
+            /** Context Chain */
+            context_chain: components["schemas"]["ChainLinkOut"][];
+            /** Provenance */
+            provenance: {
+                [key: string]: string;
+            };
+            /** Thread */
+            thread: {
+                [key: string]: unknown;
+            } | null;
+            /** Fork Of */
+            fork_of: string | null;
+            /** Fork Turn */
+            fork_turn: number | null;
+            /** History Erased */
+            history_erased: boolean;
+            /** Pruned At */
+            pruned_at: string | null;
+            /** Archived At */
+            archived_at: string | null;
+            /** Archive */
+            archive: string | null;
+            counts?: components["schemas"]["turnkeeper__server__wire_sessions__CountsOut"] | null;
+            /** Opening */
+            opening: string | null;
+        };
         /** LockOut */
         LockOut: {
             /** Reason */
@@ -3875,7 +4220,10 @@ export interface components {
              */
             csrf?: string | null;
         };
-        /** MessageOut */
+        /**
+         * MessageOut
+         * @description `attachments` are what came along with it.
+         */
         MessageOut: {
             /** Id */
             id: string;
@@ -3889,6 +4237,8 @@ export interface components {
             role: string;
             /** Content */
             content: string;
+            /** Attachments */
+            attachments?: components["schemas"]["AttachmentOut"][];
             /**
              * Created At
              * Format: date-time
@@ -3930,19 +4280,19 @@ export interface components {
              * @description Whether it calls no tools.
              * @default false
              */
-            no_tool_calls: boolean;
+            no_tool_calls?: boolean;
             /**
              * Citations Required
              * @description Whether an answer must say where it is from.
              * @default false
              */
-            citations_required: boolean;
+            citations_required?: boolean;
             /**
              * No External Network
              * @description Whether it stays inside of this network.
              * @default false
              */
-            no_external_network: boolean;
+            no_external_network?: boolean;
         };
         /** ModelOut */
         ModelOut: {
@@ -4100,35 +4450,10 @@ export interface components {
              */
             kind: "none";
         };
-        /**
-         * NodeOut
-         * @description Something that happened. `input` and `output` are shortened where they are long.
-         */
-        NodeOut: {
-            /** Id */
-            id: string;
-            /** Type */
-            type: string;
-            /** Label */
-            label: string;
-            /** Status */
-            status: string;
-            /** Frame Id */
-            frame_id: string | null;
-            /** Began Us */
-            began_us: number;
-            /** Took Us */
-            took_us: number;
-            /** Input */
-            input: string | null;
-            /** Output */
-            output: string | null;
-            /** Error */
-            error: string | null;
-            /** Metadata */
-            metadata: {
-                [key: string]: unknown;
-            };
+        /** NodesOut */
+        NodesOut: {
+            /** Items */
+            items: components["schemas"]["turnkeeper__server__wire_overview__NodeOut"][];
         };
         /** ObjectiveIn */
         ObjectiveIn: {
@@ -4208,7 +4533,7 @@ export interface components {
              * @description Whether it counts.
              * @default true
              */
-            enabled: boolean;
+            enabled?: boolean;
         };
         /** OverrideOut */
         OverrideOut: {
@@ -4519,7 +4844,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4539,7 +4864,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4570,7 +4895,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4594,14 +4919,14 @@ export interface components {
              * @description The namespace of its name.
              * @default default
              */
-            namespace: string;
+            namespace?: string;
             /**
              * Kind
              * @description Which kind of thing it is.
              * @default bundle
              * @enum {string}
              */
-            kind: "bundle" | "corpus" | "snapshot";
+            kind?: "bundle" | "corpus" | "snapshot";
             /**
              * Manifest
              * @description The hash of a manifest.
@@ -4679,6 +5004,21 @@ export interface components {
             level: number | null;
         };
         /**
+         * ProcessCountsOut
+         * @description What is counted for all tenants of this process together; `bus` is null where none runs beside it.
+         */
+        ProcessCountsOut: {
+            /** Warnings */
+            warnings: components["schemas"]["WarningCountOut"][];
+            /** Dropped Frames */
+            dropped_frames: number;
+            checkpoints: components["schemas"]["LatencyOut"];
+            /** Bus */
+            bus: {
+                [key: string]: number;
+            } | null;
+        };
+        /**
          * PublishIn
          * @description Paths and the hashes of artifacts that are kept already. `pointer` is an id or `namespace/name`.
          */
@@ -4740,6 +5080,25 @@ export interface components {
              * @description How many may come at once.
              */
             burst: number;
+        };
+        /**
+         * RateLeftOut
+         * @description `left` can be asked for now, and the whole burst at `full_at`.
+         */
+        RateLeftOut: {
+            /** Name */
+            name: string;
+            /** Per Second */
+            per_second: number;
+            /** Burst */
+            burst: number;
+            /** Left */
+            left: number;
+            /**
+             * Full At
+             * Format: date-time
+             */
+            full_at: string;
         };
         /** RateOut */
         RateOut: {
@@ -4834,6 +5193,18 @@ export interface components {
             manifest: string | null;
         };
         /**
+         * ResumeCountOut
+         * @description Sessions that were to be gone on with.
+         */
+        ResumeCountOut: {
+            /** Outcome */
+            outcome: string;
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * ResumeViewOut
          * @description `messages` are the newest, oldest first; `runs` newest first. `thread` is where the agent's own memory stands.
          */
@@ -4892,6 +5263,8 @@ export interface components {
         /**
          * RunOut
          * @description `text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
+         *
+         *     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
          */
         RunOut: {
             /** Id */
@@ -4910,6 +5283,10 @@ export interface components {
             finish: components["schemas"]["Finish"] | null;
             /** Merged */
             merged: boolean | null;
+            /** Said */
+            said?: components["schemas"]["SaidOut"][];
+            /** Command */
+            command?: string | null;
             /** Text */
             text?: string | null;
             error: components["schemas"]["RunErrorOut"] | null;
@@ -4942,6 +5319,13 @@ export interface components {
          * @enum {string}
          */
         RunStatus: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled" | "timed_out" | "superseded" | "abandoned";
+        /** SaidOut */
+        SaidOut: {
+            /** Text */
+            text: string;
+            /** Attachments */
+            attachments: components["schemas"]["AttachmentOut"][];
+        };
         /**
          * SealKeyOut
          * @description A key by its id; its bytes are told to nobody.
@@ -5089,6 +5473,12 @@ export interface components {
             /** @description How the screen looks; of no meaning here. */
             layout?: components["schemas"]["JsonValue"] | null;
         };
+        /**
+         * SessionOrder
+         * @description Newest first: by when they began, which never changes, or by when they were last active.
+         * @enum {string}
+         */
+        SessionOrder: "created" | "active";
         /**
          * SessionOut
          * @description `policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
@@ -5290,7 +5680,7 @@ export interface components {
              * @default plain-text
              * @enum {string}
              */
-            kind: "plain-text" | "markdown" | "units";
+            kind?: "plain-text" | "markdown" | "units";
             /**
              * Session Id
              * @description The session whose units become the source, instead of `content`.
@@ -5346,6 +5736,46 @@ export interface components {
             base_revision?: number | null;
             /** Content */
             content: string;
+        };
+        /**
+         * Span
+         * @description Whole hours or days, in UTC.
+         * @enum {string}
+         */
+        Span: "hour" | "day";
+        /**
+         * SpentByOut
+         * @description What the runs of one agent spent that were accepted in the span that begins at `at`.
+         */
+        SpentByOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Agent */
+            agent: string;
+            spent: components["schemas"]["SpentOut"];
+        };
+        /**
+         * SpentOut
+         * @description `failed` are those that failed, ran out of time or were abandoned.
+         */
+        SpentOut: {
+            /** Runs */
+            runs: number;
+            /** Completed */
+            completed: number;
+            /** Failed */
+            failed: number;
+            /** Tokens */
+            tokens: number;
+            /** Cost Cents */
+            cost_cents: number;
+            /** Model Calls */
+            model_calls: number;
+            /** Tool Calls */
+            tool_calls: number;
         };
         /**
          * StageOut
@@ -5737,6 +6167,25 @@ export interface components {
             gate: string;
         };
         /**
+         * TrafficOut
+         * @description What `node` has counted for one's tenant since then; `acceptance` is of envelopes that were accepted.
+         */
+        TrafficOut: {
+            /** Node */
+            node: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            acceptance: components["schemas"]["LatencyOut"];
+            /** Envelopes */
+            envelopes: components["schemas"]["EnvelopeCountOut"][];
+            /** Resumes */
+            resumes: components["schemas"]["ResumeCountOut"][];
+            process: components["schemas"]["ProcessCountsOut"];
+        };
+        /**
          * UnitChangesOut
          * @description What became of the units: kept, superseded, or not kept and why.
          */
@@ -5816,7 +6265,7 @@ export interface components {
              * @default text
              * @enum {string}
              */
-            format: "text" | "units";
+            format?: "text" | "units";
             /**
              * Name
              * @description What the text is called as a source.
@@ -5870,6 +6319,26 @@ export interface components {
              */
             id: string;
         };
+        /**
+         * UsageOut
+         * @description Spans without a run are left out. `since` is the begin of the first span, `until` the end of the last.
+         */
+        UsageOut: {
+            by: components["schemas"]["Span"];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Items */
+            items: components["schemas"]["SpentByOut"][];
+            total: components["schemas"]["SpentOut"];
+        };
         /** UserChangeIn */
         UserChangeIn: {
             /**
@@ -5906,7 +6375,7 @@ export interface components {
              * @default member
              * @enum {string}
              */
-            role: "owner" | "admin" | "member" | "viewer" | "agent";
+            role?: "owner" | "admin" | "member" | "viewer" | "agent";
         };
         /** UserOut */
         UserOut: {
@@ -5946,6 +6415,18 @@ export interface components {
             /** Step Id */
             step_id: string | null;
         };
+        /**
+         * WarningCountOut
+         * @description Warnings of Events.
+         */
+        WarningCountOut: {
+            /** Channel */
+            channel: string;
+            /** Code */
+            code: string;
+            /** Count */
+            count: number;
+        };
         /** PendingOut */
         turnkeeper__server__wire_checkpoints__PendingOut: {
             /** Kind */
@@ -5954,6 +6435,58 @@ export interface components {
             prompt: string;
             /** Deadline At */
             deadline_at: string | null;
+        };
+        /**
+         * NodeOut
+         * @description Something that happened. `input` and `output` are shortened where they are long.
+         */
+        turnkeeper__server__wire_explanations__NodeOut: {
+            /** Id */
+            id: string;
+            /** Type */
+            type: string;
+            /** Label */
+            label: string;
+            /** Status */
+            status: string;
+            /** Frame Id */
+            frame_id: string | null;
+            /** Began Us */
+            began_us: number;
+            /** Took Us */
+            took_us: number;
+            /** Input */
+            input: string | null;
+            /** Output */
+            output: string | null;
+            /** Error */
+            error: string | null;
+            /** Metadata */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * NodeOut
+         * @description A process on this database. `leases` are those of one's own tenant; `is_here` is the node that answers.
+         */
+        turnkeeper__server__wire_overview__NodeOut: {
+            /** Id */
+            id: string;
+            /** Started At */
+            started_at: string | null;
+            /** Seen At */
+            seen_at: string | null;
+            /** Is Alive */
+            is_alive: boolean;
+            /** Is Here */
+            is_here: boolean;
+            /** Agents */
+            agents: string[];
+            /** Lease Count */
+            lease_count: number;
+            /** Leases */
+            leases: components["schemas"]["HeldLeaseOut"][];
         };
         /**
          * PendingOut
@@ -6347,31 +6880,31 @@ export interface components {
              * @description When it was judged.
              * @default null
              */
-            phase: string | null;
+            phase?: string | null;
             /**
              * Value
              * @description `accept`, `retry`, `reject` or `escalate`.
              * @default null
              */
-            value: string | null;
+            value?: string | null;
             /**
              * Kind
              * @description What it is about.
              * @default null
              */
-            kind: string | null;
+            kind?: string | null;
             /**
              * Reasons
              * @description Why.
              * @default null
              */
-            reasons: string[] | null;
+            reasons?: string[] | null;
             /**
              * Step Id
              * @description Which step.
              * @default null
              */
-            step_id: string | null;
+            step_id?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -6403,7 +6936,7 @@ export interface components {
              * @description Why: `code`, `message` and `retryable`.
              * @default null
              */
-            error: {
+            error?: {
                 [key: string]: unknown;
             } | null;
         } & {
@@ -6724,17 +7257,17 @@ export interface components {
              * Stage
              * @default null
              */
-            stage: string | null;
+            stage?: string | null;
             /**
              * Retry After Ms
              * @default null
              */
-            retry_after_ms: number | null;
+            retry_after_ms?: number | null;
             /**
              * Details
              * @default null
              */
-            details: components["schemas"]["ProblemDetail"][] | null;
+            details?: components["schemas"]["ProblemDetail"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -6749,47 +7282,47 @@ export interface components {
              * Pointer
              * @default null
              */
-            pointer: string | null;
+            pointer?: string | null;
             /**
              * Parameter
              * @default null
              */
-            parameter: string | null;
+            parameter?: string | null;
             /**
              * Header
              * @default null
              */
-            header: string | null;
+            header?: string | null;
             /**
              * Code
              * @default null
              */
-            code: string | null;
+            code?: string | null;
             /**
              * Kind
              * @default null
              */
-            kind: string | null;
+            kind?: string | null;
             /**
              * File
              * @default null
              */
-            file: string | null;
+            file?: string | null;
             /**
              * Line
              * @default null
              */
-            line: number | null;
+            line?: number | null;
             /**
              * Column
              * @default null
              */
-            column: number | null;
+            column?: number | null;
             /**
              * Field
              * @default null
              */
-            field: string | null;
+            field?: string | null;
         };
         /**
          * RunAbandonedFrame
@@ -6898,37 +7431,37 @@ export interface components {
              * @description Who is to answer.
              * @default null
              */
-            agent: string | null;
+            agent?: string | null;
             /**
              * Queue No
              * @description Its place in the order of the session.
              * @default null
              */
-            queue_no: number | null;
+            queue_no?: number | null;
             /**
              * Created
              * @description Whether the session began with it; told to the sender.
              * @default null
              */
-            created: boolean | null;
+            created?: boolean | null;
             /**
              * Replaced Session Id
              * @description The id that was asked for, where another session began instead.
              * @default null
              */
-            replaced_session_id: string | null;
+            replaced_session_id?: string | null;
             /**
              * Replaced Reason
              * @description Why it was replaced.
              * @default null
              */
-            replaced_reason: string | null;
+            replaced_reason?: string | null;
             /**
              * Retry Of
              * @description The run that this one tries again.
              * @default null
              */
-            retry_of: string | null;
+            retry_of?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7094,19 +7627,19 @@ export interface components {
              * @description The number of the turn; a bare reset leaves none.
              * @default null
              */
-            turn: number | null;
+            turn?: number | null;
             /**
              * Finish
              * @description How the turn came to its end: `done` or `interrupted`.
              * @default null
              */
-            finish: string | null;
+            finish?: string | null;
             /**
              * Intent
              * @description What the user wants, in a session with a pack.
              * @default null
              */
-            intent: {
+            intent?: {
                 [key: string]: unknown;
             } | null;
             /**
@@ -7114,7 +7647,7 @@ export interface components {
              * @description With client custody: the state to send with the next message.
              * @default null
              */
-            carried: string | null;
+            carried?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7225,13 +7758,13 @@ export interface components {
              * @description Which attempt this is.
              * @default null
              */
-            attempt: number | null;
+            attempt?: number | null;
             /**
              * Text
              * @description Takes the place of what was shown since the last question.
              * @default null
              */
-            text: string | null;
+            text?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7392,7 +7925,7 @@ export interface components {
              * @description What it asks.
              * @default null
              */
-            question: string | null;
+            question?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7453,19 +7986,19 @@ export interface components {
              * @description Why it was denied.
              * @default null
              */
-            code: string | null;
+            code?: string | null;
             /**
              * Tool
              * @description Which tool.
              * @default null
              */
-            tool: string | null;
+            tool?: string | null;
             /**
              * Call Id
              * @description Which call.
              * @default null
              */
-            call_id: string | null;
+            call_id?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7576,13 +8109,13 @@ export interface components {
              * @description Its number.
              * @default null
              */
-            epoch: number | null;
+            epoch?: number | null;
             /**
              * Trigger
              * @description What reset it.
              * @default null
              */
-            trigger: string | null;
+            trigger?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7750,19 +8283,19 @@ export interface components {
              * @description What is done once, however often it is tried.
              * @default null
              */
-            key: string | null;
+            key?: string | null;
             /**
              * Status
              * @description `begun`, `done`, `failed` or `unknown`.
              * @default null
              */
-            status: string | null;
+            status?: string | null;
             /**
              * Attempt
              * @description Which attempt this is.
              * @default null
              */
-            attempt: number | null;
+            attempt?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -7789,10 +8322,12 @@ export type AdoptIn = components['schemas']['AdoptIn'];
 export type AdvanceIn = components['schemas']['AdvanceIn'];
 export type AgentIn = components['schemas']['AgentIn'];
 export type AgentOut = components['schemas']['AgentOut'];
+export type AllowanceOut = components['schemas']['AllowanceOut'];
 export type AnswerIn = components['schemas']['AnswerIn'];
 export type ApprovalOut = components['schemas']['ApprovalOut'];
 export type ApprovalStatus = components['schemas']['ApprovalStatus'];
 export type ArtifactOut = components['schemas']['ArtifactOut'];
+export type AttachmentOut = components['schemas']['AttachmentOut'];
 export type AuditOut = components['schemas']['AuditOut'];
 export type BaseIn = components['schemas']['BaseIn'];
 export type BaseOut = components['schemas']['BaseOut'];
@@ -7814,7 +8349,7 @@ export type ContactIn = components['schemas']['ContactIn'];
 export type ContactOut = components['schemas']['ContactOut'];
 export type ContentErasedOut = components['schemas']['ContentErasedOut'];
 export type CostOut = components['schemas']['CostOut'];
-export type CountedPageSessionOut = components['schemas']['CountedPage_SessionOut_'];
+export type CountedPageListedSessionOut = components['schemas']['CountedPage_ListedSessionOut_'];
 export type CurrentIn = components['schemas']['CurrentIn'];
 export type Custody = components['schemas']['Custody'];
 export type DatabaseErasedOut = components['schemas']['DatabaseErasedOut'];
@@ -7830,6 +8365,7 @@ export type EffectOut = components['schemas']['EffectOut'];
 export type EffectsOut = components['schemas']['EffectsOut'];
 export type EntryIn = components['schemas']['EntryIn'];
 export type EntryOut = components['schemas']['EntryOut'];
+export type EnvelopeCountOut = components['schemas']['EnvelopeCountOut'];
 export type ErasedKind = components['schemas']['ErasedKind'];
 export type ErasureReason = components['schemas']['ErasureReason'];
 export type ExplanationOut = components['schemas']['ExplanationOut'];
@@ -7839,6 +8375,7 @@ export type GateOut = components['schemas']['GateOut'];
 export type GraphOut = components['schemas']['GraphOut'];
 export type GraphsErasedOut = components['schemas']['GraphsErasedOut'];
 export type Health = components['schemas']['Health'];
+export type HeldLeaseOut = components['schemas']['HeldLeaseOut'];
 export type HttpReplyIn = components['schemas']['HttpReplyIn'];
 export type IntentOut = components['schemas']['IntentOut'];
 export type IntentSummaryOut = components['schemas']['IntentSummaryOut'];
@@ -7848,11 +8385,15 @@ export type KeptOut = components['schemas']['KeptOut'];
 export type KeyIn = components['schemas']['KeyIn'];
 export type KeyKind = components['schemas']['KeyKind'];
 export type KeyOut = components['schemas']['KeyOut'];
+export type LatencyBucketOut = components['schemas']['LatencyBucketOut'];
+export type LatencyOut = components['schemas']['LatencyOut'];
 export type LayerChangeIn = components['schemas']['LayerChangeIn'];
 export type LayerIn = components['schemas']['LayerIn'];
 export type LayerOut = components['schemas']['LayerOut'];
 export type LayoutIn = components['schemas']['LayoutIn'];
 export type Level = components['schemas']['Level'];
+export type LimitsOut = components['schemas']['LimitsOut'];
+export type ListedSessionOut = components['schemas']['ListedSessionOut'];
 export type LockOut = components['schemas']['LockOut'];
 export type LoginIn = components['schemas']['LoginIn'];
 export type MadeKeyOut = components['schemas']['MadeKeyOut'];
@@ -7874,7 +8415,7 @@ export type MountsIn = components['schemas']['MountsIn'];
 export type MoveOut = components['schemas']['MoveOut'];
 export type NewManifestOut = components['schemas']['NewManifestOut'];
 export type NoReplyIn = components['schemas']['NoReplyIn'];
-export type NodeOut = components['schemas']['NodeOut'];
+export type NodesOut = components['schemas']['NodesOut'];
 export type ObjectiveIn = components['schemas']['ObjectiveIn'];
 export type OptionOut = components['schemas']['OptionOut'];
 export type OutputKind = components['schemas']['OutputKind'];
@@ -7919,9 +8460,11 @@ export type PointerIn = components['schemas']['PointerIn'];
 export type PointerOut = components['schemas']['PointerOut'];
 export type PolicyTemplate = components['schemas']['PolicyTemplate'];
 export type PreferencesOut = components['schemas']['PreferencesOut'];
+export type ProcessCountsOut = components['schemas']['ProcessCountsOut'];
 export type PublishIn = components['schemas']['PublishIn'];
 export type PublishedOut = components['schemas']['PublishedOut'];
 export type RateIn = components['schemas']['RateIn'];
+export type RateLeftOut = components['schemas']['RateLeftOut'];
 export type RateOut = components['schemas']['RateOut'];
 export type ReceiptOut = components['schemas']['ReceiptOut'];
 export type ReleasedOut = components['schemas']['ReleasedOut'];
@@ -7929,15 +8472,18 @@ export type RepinIn = components['schemas']['RepinIn'];
 export type ReplyOut = components['schemas']['ReplyOut'];
 export type ResetIn = components['schemas']['ResetIn'];
 export type ResolvedOut = components['schemas']['ResolvedOut'];
+export type ResumeCountOut = components['schemas']['ResumeCountOut'];
 export type ResumeViewOut = components['schemas']['ResumeViewOut'];
 export type RunErrorOut = components['schemas']['RunErrorOut'];
 export type RunHandle = components['schemas']['RunHandle'];
 export type RunOut = components['schemas']['RunOut'];
 export type RunStatus = components['schemas']['RunStatus'];
+export type SaidOut = components['schemas']['SaidOut'];
 export type SealKeyOut = components['schemas']['SealKeyOut'];
 export type SealKeysOut = components['schemas']['SealKeysOut'];
 export type SessionEventOut = components['schemas']['SessionEventOut'];
 export type SessionIn = components['schemas']['SessionIn'];
+export type SessionOrder = components['schemas']['SessionOrder'];
 export type SessionOut = components['schemas']['SessionOut'];
 export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionStorageOut = components['schemas']['SessionStorageOut'];
@@ -7945,6 +8491,9 @@ export type SettingsIn = components['schemas']['SettingsIn'];
 export type SourceIn = components['schemas']['SourceIn'];
 export type SourceOut = components['schemas']['SourceOut'];
 export type SourceTextOut = components['schemas']['SourceTextOut'];
+export type Span = components['schemas']['Span'];
+export type SpentByOut = components['schemas']['SpentByOut'];
+export type SpentOut = components['schemas']['SpentOut'];
 export type StageOut = components['schemas']['StageOut'];
 export type StateAtOut = components['schemas']['StateAtOut'];
 export type StepOut = components['schemas']['StepOut'];
@@ -7958,6 +8507,7 @@ export type TenantTermsIn = components['schemas']['TenantTermsIn'];
 export type TermsIn = components['schemas']['TermsIn'];
 export type TermsOut = components['schemas']['TermsOut'];
 export type ToolOut = components['schemas']['ToolOut'];
+export type TrafficOut = components['schemas']['TrafficOut'];
 export type UnitChangesOut = components['schemas']['UnitChangesOut'];
 export type UnitOut = components['schemas']['UnitOut'];
 export type UnitThenOut = components['schemas']['UnitThenOut'];
@@ -7965,11 +8515,15 @@ export type UnitsIn = components['schemas']['UnitsIn'];
 export type UnpinArtifactIn = components['schemas']['UnpinArtifactIn'];
 export type UnpinBaseIn = components['schemas']['UnpinBaseIn'];
 export type UnpinPointerIn = components['schemas']['UnpinPointerIn'];
+export type UsageOut = components['schemas']['UsageOut'];
 export type UserChangeIn = components['schemas']['UserChangeIn'];
 export type UserIn = components['schemas']['UserIn'];
 export type UserOut = components['schemas']['UserOut'];
 export type VerdictOut = components['schemas']['VerdictOut'];
+export type WarningCountOut = components['schemas']['WarningCountOut'];
 export type TurnkeeperServerWireCheckpointsPendingOut = components['schemas']['turnkeeper__server__wire_checkpoints__PendingOut'];
+export type TurnkeeperServerWireExplanationsNodeOut = components['schemas']['turnkeeper__server__wire_explanations__NodeOut'];
+export type TurnkeeperServerWireOverviewNodeOut = components['schemas']['turnkeeper__server__wire_overview__NodeOut'];
 export type TurnkeeperServerWireResumingPendingOut = components['schemas']['turnkeeper__server__wire_resuming__PendingOut'];
 export type TurnkeeperServerWireSessionsCountsOut = components['schemas']['turnkeeper__server__wire_sessions__CountsOut'];
 export type TurnkeeperServerWireSubstrateCountsOut = components['schemas']['turnkeeper__server__wire_substrate__CountsOut'];
@@ -8035,11 +8589,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "message": "A table for two"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ChatIn"];
             };
         };
@@ -8050,19 +8599,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                     "text/event-stream": components["schemas"]["ServerSentEvent"];
                 };
@@ -8084,11 +8620,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "message": "A table for two"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AnswerIn"];
             };
         };
@@ -8099,19 +8630,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -8129,44 +8647,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "request_id": "req_0001",
-                 *       "tenant_id": "default",
-                 *       "user": {
-                 *         "user_id": "usr_100",
-                 *         "delegation": {
-                 *           "auth_type": "oauth2",
-                 *           "scopes": [
-                 *             "tables:book"
-                 *           ],
-                 *           "subject": "u:user:100"
-                 *         }
-                 *       },
-                 *       "agent": {
-                 *         "agent_id": "symbolic",
-                 *         "workload_identity": "spiffe://demo/agents/desk"
-                 *       },
-                 *       "context_pack_refs": [
-                 *         "table-booking@1.0.0"
-                 *       ],
-                 *       "input": {
-                 *         "intent": "",
-                 *         "message": "A table for two on Friday",
-                 *         "channel": "app_chat",
-                 *         "locale": "en-GB"
-                 *       },
-                 *       "mode": "batch",
-                 *       "runtime": {
-                 *         "plan_timeout_ms": 15000,
-                 *         "max_tool_calls": 6
-                 *       },
-                 *       "trace": {
-                 *         "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                 *         "span_id": "b7ad6b7169203331"
-                 *       }
-                 *     }
-                 */
                 "application/json": {
                     /** @description 1 to 128 letters, digits or any of _ . : @ - and begins with a letter or digit */
                     request_id: string;
@@ -8263,21 +8743,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "mode": "stream"
-                     *     }
-                     */
                     "application/json": components["schemas"]["InvokeOut"];
                     "text/event-stream": components["schemas"]["ServerSentEvent"];
                 };
@@ -8288,17 +8753,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "queued",
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "created": false,
-                     *       "run": "run",
-                     *       "feed": "feed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunHandle"];
                 };
             };
@@ -8319,7 +8773,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
                     "application/json": {
                         [key: string]: string[];
                     };
@@ -8353,6 +8806,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                /** @description By when they began, or by when they were last active. */
+                order?: components["schemas"]["SessionOrder"];
                 /** @description How many items at most. */
                 limit?: number;
                 /** @description `next` of the page before. */
@@ -8377,6 +8832,10 @@ export interface operations {
                 active_from?: string;
                 /** @description Only those last active before. */
                 active_until?: string;
+                /** @description Words that are in the title or the opening, each of them. */
+                text?: string;
+                /** @description Only those that were forked from this session. */
+                fork_of?: string;
             };
             header?: never;
             path?: never;
@@ -8390,88 +8849,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "status": "active",
-                     *           "agent": "concierge",
-                     *           "owner": "ada",
-                     *           "title": "A table for two",
-                     *           "revision": 4,
-                     *           "version": 3,
-                     *           "turns": 2,
-                     *           "epoch": 1,
-                     *           "double_text": "enqueue",
-                     *           "preferences": {
-                     *             "model": "small",
-                     *             "plugins": {},
-                     *             "level": 1
-                     *           },
-                     *           "mounts": [
-                     *             {
-                     *               "kind": "knowledge_base",
-                     *               "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *               "revision": 4,
-                     *               "mounted_at": "2026-11-16T09:30:00Z",
-                     *               "source": "tenant",
-                     *               "mode": "follow",
-                     *               "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "state": "effective"
-                     *             }
-                     *           ],
-                     *           "packs": [
-                     *             "table-booking@1.0.0"
-                     *           ],
-                     *           "intent": {
-                     *             "code": "BOOK_TABLE",
-                     *             "state": "DETAILS",
-                     *             "locked": false,
-                     *             "missing": [
-                     *               "date"
-                     *             ]
-                     *           },
-                     *           "from_session_id": null,
-                     *           "idle_for_seconds": 1,
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "last_active_at": "2026-11-16T09:30:00Z",
-                     *           "expires_at": "2026-11-16T09:30:00Z",
-                     *           "closed_at": "2026-11-16T09:30:00Z",
-                     *           "closed_reason": null,
-                     *           "pause_reason": null,
-                     *           "tenant": "acme",
-                     *           "module": "research",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *           "objective": null,
-                     *           "policy": "exploratory",
-                     *           "model_profile": null,
-                     *           "backend": "default",
-                     *           "limits": {},
-                     *           "needs_isolation": false,
-                     *           "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "context_chain": [
-                     *             {
-                     *               "level": "tenant",
-                     *               "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *               "revision": 4
-                     *             }
-                     *           ],
-                     *           "provenance": {},
-                     *           "thread": null,
-                     *           "fork_of": null,
-                     *           "fork_turn": null,
-                     *           "history_erased": false,
-                     *           "pruned_at": "2026-11-16T09:30:00Z",
-                     *           "archived_at": "2026-11-16T09:30:00Z",
-                     *           "archive": null
-                     *         }
-                     *       ],
-                     *       "total": 1
-                     *     }
-                     */
-                    "application/json": components["schemas"]["CountedPage_SessionOut_"];
+                    "application/json": components["schemas"]["CountedPage_ListedSessionOut_"];
                 };
             };
         };
@@ -8488,13 +8866,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "agent": "concierge",
-                 *       "title": "A table for two",
-                 *       "idle_for_seconds": 3600
-                 *     }
-                 */
                 "application/json": components["schemas"]["SessionIn"] | null;
             };
         };
@@ -8505,82 +8876,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8595,11 +8890,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "module": "research"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CurrentIn"];
             };
         };
@@ -8610,82 +8900,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8695,82 +8909,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8794,82 +8932,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8893,39 +8955,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -8946,12 +8975,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "A table for three",
-                 *       "double_text": "reject"
-                 *     }
-                 */
                 "application/json": components["schemas"]["SettingsIn"];
             };
         };
@@ -8962,82 +8985,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9066,82 +9013,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9170,82 +9041,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9274,82 +9069,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9367,16 +9086,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "layout": {
-                 *         "columns": [
-                 *           "chat",
-                 *           "units"
-                 *         ]
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayoutIn"];
             };
         };
@@ -9434,21 +9143,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "what": "what",
-                     *           "by": null,
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "status": "active",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "data": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_SessionEventOut_"];
                 };
             };
@@ -9475,160 +9169,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session": {
-                     *         "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *         "status": "active",
-                     *         "agent": "concierge",
-                     *         "owner": "ada",
-                     *         "title": "A table for two",
-                     *         "revision": 4,
-                     *         "version": 3,
-                     *         "turns": 2,
-                     *         "epoch": 1,
-                     *         "double_text": "enqueue",
-                     *         "preferences": {
-                     *           "model": "small",
-                     *           "plugins": {},
-                     *           "level": 1
-                     *         },
-                     *         "mounts": [
-                     *           {
-                     *             "kind": "knowledge_base",
-                     *             "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *             "revision": 4,
-                     *             "mounted_at": "2026-11-16T09:30:00Z",
-                     *             "source": "tenant",
-                     *             "mode": "follow",
-                     *             "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *             "state": "effective"
-                     *           }
-                     *         ],
-                     *         "packs": [
-                     *           "table-booking@1.0.0"
-                     *         ],
-                     *         "intent": {
-                     *           "code": "BOOK_TABLE",
-                     *           "state": "DETAILS",
-                     *           "locked": false,
-                     *           "missing": [
-                     *             "date"
-                     *           ]
-                     *         },
-                     *         "from_session_id": null,
-                     *         "idle_for_seconds": 1,
-                     *         "created_at": "2026-11-16T09:30:00Z",
-                     *         "last_active_at": "2026-11-16T09:30:00Z",
-                     *         "expires_at": "2026-11-16T09:30:00Z",
-                     *         "closed_at": "2026-11-16T09:30:00Z",
-                     *         "closed_reason": null,
-                     *         "pause_reason": null,
-                     *         "tenant": "acme",
-                     *         "module": "research",
-                     *         "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *         "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *         "objective": null,
-                     *         "policy": "exploratory",
-                     *         "model_profile": null,
-                     *         "backend": "default",
-                     *         "limits": {},
-                     *         "needs_isolation": false,
-                     *         "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "context_chain": [
-                     *           {
-                     *             "level": "tenant",
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "revision": 4
-                     *           }
-                     *         ],
-                     *         "provenance": {},
-                     *         "thread": null,
-                     *         "fork_of": null,
-                     *         "fork_turn": null,
-                     *         "history_erased": false,
-                     *         "pruned_at": "2026-11-16T09:30:00Z",
-                     *         "archived_at": "2026-11-16T09:30:00Z",
-                     *         "archive": null
-                     *       },
-                     *       "layout": null,
-                     *       "messages": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "runs": [
-                     *         {
-                     *           "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "agent": "concierge",
-                     *           "user": "ada",
-                     *           "custody": "engine",
-                     *           "mode": "stream",
-                     *           "status": "queued",
-                     *           "turn": 2,
-                     *           "finish": "done",
-                     *           "merged": null,
-                     *           "text": "For when?",
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "queue_no": 1,
-                     *           "feed_no": 1,
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "retry_of": null,
-                     *           "superseded_by": null,
-                     *           "accepted_at": "2026-11-16T09:30:00Z",
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "outputs": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "bundle",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "pointer_moves": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "bundle",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "pending_approvals": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "action": "action",
-                     *           "required_role": "required_role",
-                     *           "requested_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "context": {}
-                     *         }
-                     *       ],
-                     *       "thread": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResumeViewOut"];
                 };
             };
@@ -9651,11 +9191,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "reason": "done"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ClosingIn"] | null;
             };
         };
@@ -9666,82 +9201,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9768,19 +9227,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -9793,6 +9239,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: number;
+                /** @description The newest before this `seq`, in place of `cursor`. */
+                before?: number;
             };
             header?: never;
             path: {
@@ -9809,21 +9257,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_MessageOut_"];
                 };
             };
@@ -9852,42 +9285,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "agent": "concierge",
-                     *           "user": "ada",
-                     *           "custody": "engine",
-                     *           "mode": "stream",
-                     *           "status": "queued",
-                     *           "turn": 2,
-                     *           "finish": "done",
-                     *           "merged": null,
-                     *           "text": "For when?",
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "queue_no": 1,
-                     *           "feed_no": 1,
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "retry_of": null,
-                     *           "superseded_by": null,
-                     *           "accepted_at": "2026-11-16T09:30:00Z",
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_RunOut_"];
                 };
             };
@@ -9937,11 +9334,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "at_turn": 2
-                 *     }
-                 */
                 "application/json": components["schemas"]["ForkIn"] | null;
             };
         };
@@ -9952,82 +9344,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -10053,49 +9369,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "epoch": 1,
-                     *       "last_seq": 1,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "messages": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "state": {},
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "params": {},
-                     *       "units": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "unit": {}
-                     *         }
-                     *       ],
-                     *       "thread": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["StateAtOut"];
                 };
             };
@@ -10126,22 +9399,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "session::2::unit-001",
-                     *           "status": "active",
-                     *           "epoch": 1,
-                     *           "turn": 2,
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "kept_at": "2026-11-16T09:30:00Z",
-                     *           "superseded_by": null,
-                     *           "unit": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_UnitOut_"];
                 };
             };
@@ -10162,11 +9419,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "text": "Ada likes the table by the window."
-                 *     }
-                 */
                 "application/json": components["schemas"]["UnitsIn"];
             };
         };
@@ -10177,27 +9429,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "added": [
-                     *         "added"
-                     *       ],
-                     *       "superseded": [
-                     *         {}
-                     *       ],
-                     *       "pushed_out": [
-                     *         "pushed_out"
-                     *       ],
-                     *       "dropped": [
-                     *         {}
-                     *       ],
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitChangesOut"];
                 };
             };
@@ -10223,18 +9454,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10263,18 +9482,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10297,11 +9504,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "claim": "Ada likes the table by the window."
-                 *     }
-                 */
                 "application/json": {
                     acts?: ("compare" | "define" | "describe" | "diagnose" | "evaluate" | "explain" | "identify" | "implement" | "recommend" | "verify")[] | null;
                     claim?: string | null;
@@ -10333,18 +9535,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10375,76 +9565,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "turn": 2,
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "status": "active",
-                     *           "partial": false,
-                     *           "asked": "A table for two",
-                     *           "preview": "For when?",
-                     *           "answer_status": null,
-                     *           "plugins": {},
-                     *           "model": "small",
-                     *           "level": 1,
-                     *           "warnings": [
-                     *             "history_cut"
-                     *           ],
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "units": {},
-                     *           "stages": [
-                     *             {
-                     *               "name": "handbook",
-                     *               "began_us": 1,
-                     *               "took_us": 1,
-                     *               "data": {}
-                     *             }
-                     *           ],
-                     *           "budget": {},
-                     *           "graph": {
-                     *             "root_frame_id": null,
-                     *             "nodes": [
-                     *               {
-                     *                 "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *                 "type": "type",
-                     *                 "label": "label",
-                     *                 "status": "active",
-                     *                 "frame_id": null,
-                     *                 "began_us": 1,
-                     *                 "took_us": 1,
-                     *                 "input": null,
-                     *                 "output": null,
-                     *                 "error": null,
-                     *                 "metadata": {}
-                     *               }
-                     *             ],
-                     *             "edges": [
-                     *               {
-                     *                 "type": "type",
-                     *                 "from": "from",
-                     *                 "to": "to"
-                     *               }
-                     *             ],
-                     *             "left_out": 1
-                     *           },
-                     *           "document": null,
-                     *           "details": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_Union_ExplanationOut__SummaryOut__"];
                 };
             };
@@ -10475,74 +9595,130 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "status": "active",
-                     *       "partial": false,
-                     *       "asked": "A table for two",
-                     *       "preview": "For when?",
-                     *       "answer_status": null,
-                     *       "plugins": {},
-                     *       "model": "small",
-                     *       "level": 1,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "units": {},
-                     *       "stages": [
-                     *         {
-                     *           "name": "handbook",
-                     *           "began_us": 1,
-                     *           "took_us": 1,
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "budget": {},
-                     *       "graph": {
-                     *         "root_frame_id": null,
-                     *         "nodes": [
-                     *           {
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "type": "type",
-                     *             "label": "label",
-                     *             "status": "active",
-                     *             "frame_id": null,
-                     *             "began_us": 1,
-                     *             "took_us": 1,
-                     *             "input": null,
-                     *             "output": null,
-                     *             "error": null,
-                     *             "metadata": {}
-                     *           }
-                     *         ],
-                     *         "edges": [
-                     *           {
-                     *             "type": "type",
-                     *             "from": "from",
-                     *             "to": "to"
-                     *           }
-                     *         ],
-                     *         "left_out": 1
-                     *       },
-                     *       "document": null,
-                     *       "details": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExplanationOut"] | components["schemas"]["SummaryOut"];
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    find_runs: {
+        parameters: {
+            query?: {
+                /** @description Only those in one of these, by commas or repeated; `live` are those that have not ended. */
+                status?: string[];
+                /** @description Only those of this agent. */
+                agent?: string;
+                /** @description Only those of this session. */
+                session_id?: string;
+                /** @description Only those accepted then or later. */
+                since?: string;
+                /** @description Only those accepted before. */
+                until?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_RunOut_"];
+                };
+            };
+        };
+    };
+    list_nodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesOut"];
+                };
+            };
+        };
+    };
+    read_traffic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficOut"];
+                };
+            };
+        };
+    };
+    read_usage: {
+        parameters: {
+            query?: {
+                /** @description By whole hours or days, in UTC. */
+                by?: components["schemas"]["Span"];
+                /** @description From the span of this moment on. */
+                since?: string;
+                /** @description Up to this moment; now unless said. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageOut"];
+                };
+            };
+        };
+    };
+    read_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitsOut"];
                 };
             };
         };
@@ -10565,38 +9741,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "user": "ada",
-                     *       "custody": "engine",
-                     *       "mode": "stream",
-                     *       "status": "queued",
-                     *       "turn": 2,
-                     *       "finish": "done",
-                     *       "merged": null,
-                     *       "text": "For when?",
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "queue_no": 1,
-                     *       "feed_no": 1,
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "retry_of": null,
-                     *       "superseded_by": null,
-                     *       "accepted_at": "2026-11-16T09:30:00Z",
-                     *       "started_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunOut"];
                 };
             };
@@ -10620,65 +9764,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "schema_version": "schema_version",
-                     *           "checkpoint_id": "checkpoint_id",
-                     *           "seq": 1,
-                     *           "prev_checkpoint_id": null,
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "tenant_id": "tenant_id",
-                     *           "user_id": "ada",
-                     *           "agent_id": "agent_id",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "request_id": "order-7",
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "mode": "mode",
-                     *           "pack_pins": [
-                     *             {
-                     *               "pack_id": "pack_id",
-                     *               "version": "version",
-                     *               "content_sha256": "content_sha256",
-                     *               "data_classification": null
-                     *             }
-                     *           ],
-                     *           "verdict": {
-                     *             "phase": "phase",
-                     *             "value": "value",
-                     *             "kind": "bundle",
-                     *             "reasons": [
-                     *               "no longer needed"
-                     *             ],
-                     *             "step_id": null
-                     *           },
-                     *           "step_results": [
-                     *             {
-                     *               "step_id": "step_id",
-                     *               "idempotency_key": "idempotency_key",
-                     *               "status": "active",
-                     *               "attempts": 1,
-                     *               "result": null
-                     *             }
-                     *           ],
-                     *           "pending": {
-                     *             "kind": "bundle",
-                     *             "prompt": "prompt",
-                     *             "deadline_at": null
-                     *           },
-                     *           "budget_used": {},
-                     *           "events_cursor": 1,
-                     *           "warnings": [
-                     *             "history_cut"
-                     *           ],
-                     *           "created_at": "created_at",
-                     *           "expires_at": null,
-                     *           "state_sha256": "state_sha256"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["CheckpointsOut"];
                 };
             };
@@ -10702,20 +9787,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "key": "key",
-                     *           "status": "active",
-                     *           "attempts": 1,
-                     *           "result": null,
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["EffectsOut"];
                 };
             };
@@ -10742,38 +9813,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "user": "ada",
-                     *       "custody": "engine",
-                     *       "mode": "stream",
-                     *       "status": "queued",
-                     *       "turn": 2,
-                     *       "finish": "done",
-                     *       "merged": null,
-                     *       "text": "For when?",
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "queue_no": 1,
-                     *       "feed_no": 1,
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "retry_of": null,
-                     *       "superseded_by": null,
-                     *       "accepted_at": "2026-11-16T09:30:00Z",
-                     *       "started_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunOut"];
                 };
             };
@@ -10838,72 +9877,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "status": "active",
-                     *       "partial": false,
-                     *       "asked": "A table for two",
-                     *       "preview": "For when?",
-                     *       "answer_status": null,
-                     *       "plugins": {},
-                     *       "model": "small",
-                     *       "level": 1,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "units": {},
-                     *       "stages": [
-                     *         {
-                     *           "name": "handbook",
-                     *           "began_us": 1,
-                     *           "took_us": 1,
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "budget": {},
-                     *       "graph": {
-                     *         "root_frame_id": null,
-                     *         "nodes": [
-                     *           {
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "type": "type",
-                     *             "label": "label",
-                     *             "status": "active",
-                     *             "frame_id": null,
-                     *             "began_us": 1,
-                     *             "took_us": 1,
-                     *             "input": null,
-                     *             "output": null,
-                     *             "error": null,
-                     *             "metadata": {}
-                     *           }
-                     *         ],
-                     *         "edges": [
-                     *           {
-                     *             "type": "type",
-                     *             "from": "from",
-                     *             "to": "to"
-                     *           }
-                     *         ],
-                     *         "left_out": 1
-                     *       },
-                     *       "document": null,
-                     *       "details": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExplanationOut"] | components["schemas"]["SummaryOut"];
                     "text/plain": string;
                 };
@@ -10930,23 +9903,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "name": "handbook",
-                     *           "parent_id": null,
-                     *           "revision": 4,
-                     *           "sources": 1,
-                     *           "units": 1,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BaseOut_"];
                 };
             };
@@ -10964,11 +9920,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook"
-                 *     }
-                 */
                 "application/json": components["schemas"]["BaseIn"];
             };
         };
@@ -10979,19 +9930,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11018,19 +9956,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11059,20 +9984,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "src_01M7HYQ3Y3V5W7X9Y1Z3A5B7C9",
-                     *           "name": "handbook",
-                     *           "kind": "bundle",
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "units": 1,
-                     *           "added_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_SourceOut_"];
                 };
             };
@@ -11095,12 +10006,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook",
-                 *       "content": "We are open from nine to five."
-                 *     }
-                 */
                 "application/json": components["schemas"]["SourceIn"];
             };
         };
@@ -11111,16 +10016,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "src_01M7HYQ3Y3V5W7X9Y1Z3A5B7C9",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "units": 1,
-                     *       "added_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SourceOut"];
                 };
             };
@@ -11146,17 +10041,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "units": 1,
-                     *       "added_at": "2026-11-16T09:30:00Z",
-                     *       "content": "A table for two"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SourceTextOut"];
                 };
             };
@@ -11185,19 +10069,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11226,17 +10097,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "unit": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BaseUnitOut_"];
                 };
             };
@@ -11265,82 +10125,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -11369,82 +10153,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -11470,31 +10178,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "version": "version",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "pushed_by": "ada",
-                     *           "pushed_at": "2026-11-16T09:30:00Z",
-                     *           "knowledge_base": null,
-                     *           "warnings": [
-                     *             {
-                     *               "file": "pack.yaml",
-                     *               "line": 1,
-                     *               "column": 1,
-                     *               "pointer": "pointer",
-                     *               "code": "BOOK_TABLE",
-                     *               "message": "A table for two"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_PackOut_"];
                 };
             };
@@ -11512,13 +10195,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "files": {
-                 *         "pack.yaml": "id: table-booking\nversion: 1.0.0\n"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["PackIn"];
             };
         };
@@ -11529,27 +10205,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": "version",
-                     *       "ref": "table-booking@1.0.0",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "pushed_by": "ada",
-                     *       "pushed_at": "2026-11-16T09:30:00Z",
-                     *       "knowledge_base": null,
-                     *       "warnings": [
-                     *         {
-                     *           "file": "pack.yaml",
-                     *           "line": 1,
-                     *           "column": 1,
-                     *           "pointer": "pointer",
-                     *           "code": "BOOK_TABLE",
-                     *           "message": "A table for two"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackOut"];
                 };
             };
@@ -11573,45 +10228,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": "version",
-                     *       "ref": "table-booking@1.0.0",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "pushed_by": "ada",
-                     *       "pushed_at": "2026-11-16T09:30:00Z",
-                     *       "knowledge_base": null,
-                     *       "warnings": [
-                     *         {
-                     *           "file": "pack.yaml",
-                     *           "line": 1,
-                     *           "column": 1,
-                     *           "pointer": "pointer",
-                     *           "code": "BOOK_TABLE",
-                     *           "message": "A table for two"
-                     *         }
-                     *       ],
-                     *       "title": "A table for two",
-                     *       "description": "What we tell newcomers",
-                     *       "classification": "PUBLIC",
-                     *       "intents": [
-                     *         {
-                     *           "code": "BOOK_TABLE",
-                     *           "name": "handbook",
-                     *           "description": "What we tell newcomers",
-                     *           "states": [
-                     *             "DETAILS"
-                     *           ],
-                     *           "has_form": false
-                     *         }
-                     *       ],
-                     *       "tools": [
-                     *         "tool"
-                     *       ],
-                     *       "files": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackTextOut"];
                 };
             };
@@ -11635,20 +10251,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "config": {},
-                     *       "overrides": [
-                     *         {
-                     *           "key": "key",
-                     *           "value": null,
-                     *           "enabled": false,
-                     *           "changed_by": "changed_by",
-                     *           "changed_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackConfigOut"];
                 };
             };
@@ -11668,11 +10270,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "value": false
-                 *     }
-                 */
                 "application/json": components["schemas"]["OverrideIn"];
             };
         };
@@ -11683,15 +10280,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "key": "key",
-                     *       "value": null,
-                     *       "enabled": false,
-                     *       "changed_by": "changed_by",
-                     *       "changed_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OverrideOut"];
                 };
             };
@@ -11764,20 +10352,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "node_01M7HYQ48DK5M7N9P1Q3R5S7T9:41",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "verb": "chat",
-                     *           "outcome": "accepted",
-                     *           "facts": {},
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_AuditOut_"];
                 };
             };
@@ -11820,11 +10394,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "pack": "table-booking@1.1.0"
-                 *     }
-                 */
                 "application/json": components["schemas"]["RepinIn"];
             };
         };
@@ -11835,82 +10404,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -11934,38 +10427,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "code": "BOOK_TABLE",
-                     *       "state": "DETAILS",
-                     *       "fields": {},
-                     *       "params": {},
-                     *       "forms": {},
-                     *       "asked": "A table for two",
-                     *       "lock": {
-                     *         "reason": "no longer needed",
-                     *         "missing": [
-                     *           "date"
-                     *         ],
-                     *         "taken_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "clarification": {
-                     *         "question": "For when?",
-                     *         "reason": "no longer needed",
-                     *         "options": [
-                     *           {
-                     *             "code": "BOOK_TABLE",
-                     *             "label": "label"
-                     *           }
-                     *         ],
-                     *         "turn": 2,
-                     *         "attempts": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DialogueOut"];
                 };
             };
@@ -11991,44 +10452,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12046,17 +10469,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "id": "acme",
-                 *       "name": "Acme",
-                 *       "terms": {
-                 *         "quotas": {
-                 *           "sessions": 1000
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["TenantIn"];
             };
         };
@@ -12067,40 +10479,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12127,40 +10505,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12181,16 +10525,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "terms": {
-                 *         "allowed_models": [
-                 *           "small",
-                 *           "large-*"
-                 *         ]
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["TenantChangeIn"];
             };
         };
@@ -12201,40 +10535,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12260,44 +10560,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12315,17 +10577,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Opening",
-                 *       "terms": {
-                 *         "policy": "standard",
-                 *         "limits": {
-                 *           "tool_calls": 10
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerIn"];
             };
         };
@@ -12336,40 +10587,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12396,40 +10613,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12450,11 +10633,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Grand opening"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerChangeIn"];
             };
         };
@@ -12465,40 +10643,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12526,44 +10670,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12581,12 +10687,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook",
-                 *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ObjectiveIn"];
             };
         };
@@ -12597,40 +10697,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12657,40 +10723,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12711,11 +10743,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Grand opening"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerChangeIn"];
             };
         };
@@ -12726,40 +10753,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12787,22 +10780,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "ada",
-                     *           "name": "handbook",
-                     *           "role": "member",
-                     *           "status": "active",
-                     *           "version": 3,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_UserOut_"];
                 };
             };
@@ -12823,13 +10800,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "id": "ben",
-                 *       "role": "member",
-                 *       "name": "Ben"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UserIn"];
             };
         };
@@ -12840,18 +10810,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -12881,18 +10839,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -12916,39 +10862,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -12972,11 +10885,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "admin"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UserChangeIn"];
             };
         };
@@ -12987,18 +10895,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -13024,25 +10920,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "concierge",
-                     *           "has_code": false,
-                     *           "version": 3,
-                     *           "capabilities": [
-                     *             "capabilitie"
-                     *           ],
-                     *           "allowed_tools": null,
-                     *           "model_profile": null,
-                     *           "policy": "standard",
-                     *           "limits": {},
-                     *           "needs_isolation": false
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_AgentOut_"];
                 };
             };
@@ -13066,21 +10943,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "concierge",
-                     *       "has_code": false,
-                     *       "version": 3,
-                     *       "capabilities": [
-                     *         "capabilitie"
-                     *       ],
-                     *       "allowed_tools": null,
-                     *       "model_profile": null,
-                     *       "policy": "standard",
-                     *       "limits": {},
-                     *       "needs_isolation": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentOut"];
                 };
             };
@@ -13101,16 +10963,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "capabilities": [
-                 *         "tables"
-                 *       ],
-                 *       "allowed_tools": [
-                 *         "connector.*"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["AgentIn"];
             };
         };
@@ -13121,21 +10973,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "concierge",
-                     *       "has_code": false,
-                     *       "version": 3,
-                     *       "capabilities": [
-                     *         "capabilitie"
-                     *       ],
-                     *       "allowed_tools": null,
-                     *       "model_profile": null,
-                     *       "policy": "standard",
-                     *       "limits": {},
-                     *       "needs_isolation": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentOut"];
                 };
             };
@@ -13182,23 +11019,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "version": 3,
-                     *           "chat_model": "chat_model",
-                     *           "params": {},
-                     *           "embedding_model": null,
-                     *           "reranker": null,
-                     *           "no_tool_calls": false,
-                     *           "citations_required": false,
-                     *           "no_external_network": false
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ModelOut_"];
                 };
             };
@@ -13225,19 +11045,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": 3,
-                     *       "chat_model": "chat_model",
-                     *       "params": {},
-                     *       "embedding_model": null,
-                     *       "reranker": null,
-                     *       "no_tool_calls": false,
-                     *       "citations_required": false,
-                     *       "no_external_network": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModelOut"];
                 };
             };
@@ -13258,11 +11065,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "chat_model": "small"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ModelIn"];
             };
         };
@@ -13273,19 +11075,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": 3,
-                     *       "chat_model": "chat_model",
-                     *       "params": {},
-                     *       "embedding_model": null,
-                     *       "reranker": null,
-                     *       "no_tool_calls": false,
-                     *       "citations_required": false,
-                     *       "no_external_network": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModelOut"];
                 };
             };
@@ -13334,18 +11123,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "media_type": "text/plain",
-                     *       "name": "handbook",
-                     *       "size": 1024,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ArtifactOut"];
                 };
             };
@@ -13369,18 +11146,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "media_type": "text/plain",
-                     *       "name": "handbook",
-                     *       "size": 1024,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ArtifactOut"];
                 };
             };
@@ -13456,17 +11221,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entries": [
-                 *         {
-                 *           "path": "report/summary.txt",
-                 *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *         }
-                 *       ],
-                 *       "message": "First draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ManifestIn"];
             };
         };
@@ -13477,19 +11231,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "is_duplicate": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["NewManifestOut"];
                 };
             };
@@ -13499,19 +11240,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "is_duplicate": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["NewManifestOut"];
                 };
             };
@@ -13535,18 +11263,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ManifestOut"];
                 };
             };
@@ -13575,17 +11291,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_EntryOut_"];
                 };
             };
@@ -13614,22 +11319,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "entry_count": 1,
-                     *           "total_size": 1,
-                     *           "metadata": {},
-                     *           "message": "A table for two",
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ManifestOut_"];
                 };
             };
@@ -13656,31 +11345,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "added": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ],
-                     *       "removed": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ],
-                     *       "modified": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "old": "old",
-                     *           "new": "new"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiffOut"];
                 };
             };
@@ -13710,26 +11374,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *           "namespace": "default",
-                     *           "name": "handbook",
-                     *           "kind": "bundle",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "description": "What we tell newcomers",
-                     *           "metadata": {},
-                     *           "moves": 1,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z",
-                     *           "deleted_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_PointerOut_"];
                 };
             };
@@ -13747,12 +11391,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "report",
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PointerIn"];
             };
         };
@@ -13763,22 +11401,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -13804,22 +11426,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -13843,22 +11449,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -13882,22 +11472,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -13921,12 +11495,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "pointer_id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResolvedOut"];
                 };
             };
@@ -13947,12 +11515,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                 *       "reason": "Second draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AdvanceIn"];
             };
         };
@@ -13963,22 +11525,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -13999,12 +11545,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                 *       "reason": "The first draft was better"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ResetIn"];
             };
         };
@@ -14015,22 +11555,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14059,23 +11583,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "operation": "create",
-                     *           "old": null,
-                     *           "new": null,
-                     *           "reason": "no longer needed",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "moved_by": "moved_by",
-                     *           "moved_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_MoveOut_"];
                 };
             };
@@ -14096,17 +11603,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entries": [
-                 *         {
-                 *           "path": "summary.txt",
-                 *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *         }
-                 *       ],
-                 *       "message": "First draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PublishIn"];
             };
         };
@@ -14117,45 +11613,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "manifest": {
-                     *         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "entry_count": 1,
-                     *         "total_size": 1,
-                     *         "metadata": {},
-                     *         "message": "A table for two",
-                     *         "created_by": "ada",
-                     *         "created_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "is_duplicate": false,
-                     *       "pointer": {
-                     *         "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *         "namespace": "default",
-                     *         "name": "handbook",
-                     *         "kind": "bundle",
-                     *         "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "description": "What we tell newcomers",
-                     *         "metadata": {},
-                     *         "moves": 1,
-                     *         "created_by": "ada",
-                     *         "created_at": "2026-11-16T09:30:00Z",
-                     *         "updated_at": "2026-11-16T09:30:00Z",
-                     *         "deleted_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "outputs": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "artifact",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PublishedOut"];
                 };
             };
@@ -14188,25 +11645,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "artifact",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "artifacts": 1,
-                     *         "manifests": 1,
-                     *         "pointer_moves": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OutputsOut"];
                 };
             };
@@ -14230,18 +11668,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "runs": 1,
-                     *       "tokens": 1,
-                     *       "cost_cents": 1,
-                     *       "model_calls": 1,
-                     *       "tool_calls": 1,
-                     *       "message_bytes": 1,
-                     *       "output_bytes": 1
-                     *     }
-                     */
                     "application/json": components["schemas"]["CostOut"];
                 };
             };
@@ -14262,23 +11688,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "blobs": 1,
-                     *       "blob_bytes": 1,
-                     *       "artifacts": 1,
-                     *       "manifests": 1,
-                     *       "by_class": {},
-                     *       "sessions": [
-                     *         {
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "classification": null,
-                     *           "message_bytes": 1,
-                     *           "output_bytes": 1
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["StorageOut"];
                 };
             };
@@ -14299,13 +11708,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "name": "handbook"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["ChannelOut"][];
                 };
             };
@@ -14338,19 +11740,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -14360,15 +11749,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "attached": false,
-                     *       "delivery_id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5"
-                     *     }
-                     */
                     "application/json": components["schemas"]["TakenOut"];
                 };
             };
@@ -14401,36 +11781,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *           "channel": "email",
-                     *           "address": "ada@example.org",
-                     *           "name": "handbook",
-                     *           "agent": "concierge",
-                     *           "pack": "table-booking@1.0.0",
-                     *           "strangers": "strangers",
-                     *           "grants": [
-                     *             "tables:book"
-                     *           ],
-                     *           "auth": "auth",
-                     *           "secrets": 1,
-                     *           "settings": {},
-                     *           "reply": {
-                     *             "kind": "bundle",
-                     *             "url": null,
-                     *             "has_secret": false
-                     *           },
-                     *           "enabled": false,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BindingOut_"];
                 };
             };
@@ -14448,15 +11798,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "front desk",
-                 *       "channel": "webhook",
-                 *       "reply": {
-                 *         "kind": "none"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["BindingIn"];
             };
         };
@@ -14467,32 +11808,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14516,32 +11831,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14580,11 +11869,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "enabled": false
-                 *     }
-                 */
                 "application/json": components["schemas"]["BindingChangeIn"];
             };
         };
@@ -14595,32 +11879,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14649,18 +11907,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "address": "ada@example.org",
-                     *           "user": "ada",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "changed_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ContactOut_"];
                 };
             };
@@ -14678,12 +11924,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "address": "ada@example.org",
-                 *       "user": "ada"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ContactIn"];
             };
         };
@@ -14694,14 +11934,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "address": "ada@example.org",
-                     *       "user": "ada",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "changed_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContactOut"];
                 };
             };
@@ -14755,27 +11987,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "binding": "binding",
-                     *           "channel": "email",
-                     *           "to": "to",
-                     *           "text": "For when?",
-                     *           "status": "pending",
-                     *           "attempts": 1,
-                     *           "error": null,
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_DeliveryOut_"];
                 };
             };
@@ -14802,23 +12013,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "binding": "binding",
-                     *       "channel": "email",
-                     *       "to": "to",
-                     *       "text": "For when?",
-                     *       "status": "pending",
-                     *       "attempts": 1,
-                     *       "error": null,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeliveryOut"];
                 };
             };
@@ -14848,33 +12042,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "action": "action",
-                     *           "status": "active",
-                     *           "required_role": "required_role",
-                     *           "rule": {
-                     *             "action": "action",
-                     *             "gate": "gate",
-                     *             "required_role": "required_role",
-                     *             "on_timeout": "on_timeout",
-                     *             "hours": 1
-                     *           },
-                     *           "context": {},
-                     *           "requested_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "decided_at": "2026-11-16T09:30:00Z",
-                     *           "decided_by": "ada",
-                     *           "reason": "no longer needed"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ApprovalOut_"];
                 };
             };
@@ -14898,29 +12065,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "action": "action",
-                     *       "status": "active",
-                     *       "required_role": "required_role",
-                     *       "rule": {
-                     *         "action": "action",
-                     *         "gate": "gate",
-                     *         "required_role": "required_role",
-                     *         "on_timeout": "on_timeout",
-                     *         "hours": 1
-                     *       },
-                     *       "context": {},
-                     *       "requested_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "decided_at": "2026-11-16T09:30:00Z",
-                     *       "decided_by": "ada",
-                     *       "reason": "no longer needed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ApprovalOut"];
                 };
             };
@@ -14941,12 +12085,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "decision": "approve",
-                 *       "reason": "I know this customer."
-                 *     }
-                 */
                 "application/json": components["schemas"]["DecisionIn"];
             };
         };
@@ -14957,29 +12095,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "action": "action",
-                     *       "status": "active",
-                     *       "required_role": "required_role",
-                     *       "rule": {
-                     *         "action": "action",
-                     *         "gate": "gate",
-                     *         "required_role": "required_role",
-                     *         "on_timeout": "on_timeout",
-                     *         "hours": 1
-                     *       },
-                     *       "context": {},
-                     *       "requested_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "decided_at": "2026-11-16T09:30:00Z",
-                     *       "decided_by": "ada",
-                     *       "reason": "no longer needed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ApprovalOut"];
                 };
             };
@@ -15003,18 +12118,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "name": "handbook",
-                     *         "description": "What we tell newcomers",
-                     *         "parameters": {},
-                     *         "action": "action",
-                     *         "safety_mode": "safety_mode",
-                     *         "gate": "gate"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["ToolOut"][];
                 };
             };
@@ -15086,43 +12189,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *           "kind": "session",
-                     *           "subject": "subject",
-                     *           "erased_by": "erased_by",
-                     *           "erased_at": "2026-11-16T09:30:00Z",
-                     *           "reason": "asked",
-                     *           "sessions": [
-                     *             "session"
-                     *           ],
-                     *           "stores": {
-                     *             "database": {
-                     *               "erased": {},
-                     *               "changed": {}
-                     *             },
-                     *             "content": {
-                     *               "files": 1
-                     *             },
-                     *             "graphs": {
-                     *               "threads": 1
-                     *             }
-                     *           },
-                     *           "kept": [
-                     *             {
-                     *               "what": "what",
-                     *               "count": 1,
-                     *               "why": "why"
-                     *             }
-                     *           ],
-                     *           "pseudonym": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ReceiptOut_"];
                 };
             };
@@ -15146,39 +12212,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -15199,17 +12232,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "retired_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["SealKeysOut"];
                 };
             };
@@ -15233,13 +12255,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "retired_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SealKeyOut"];
                 };
             };
@@ -15281,12 +12296,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                 *       "carried": "carried"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AdoptIn"];
             };
         };
@@ -15297,82 +12306,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -15396,16 +12329,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "carried": "carried",
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReleasedOut"];
                 };
             };
@@ -15433,33 +12356,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "name": "handbook",
-                     *           "tenant": "acme",
-                     *           "user": "ada",
-                     *           "role": "member",
-                     *           "grants": [
-                     *             "tables:book"
-                     *           ],
-                     *           "limited_to": null,
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "rate": {
-                     *             "per_second": 1,
-                     *             "burst": 1
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "expires_at": "2026-11-16T09:30:00Z",
-                     *           "revoked_at": "2026-11-16T09:30:00Z",
-                     *           "used_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_KeyOut_"];
                 };
             };
@@ -15474,11 +12370,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook"
-                 *     }
-                 */
                 "application/json": components["schemas"]["KeyIn"];
             };
         };
@@ -15489,30 +12380,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z",
-                     *       "token": "token"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MadeKeyOut"];
                 };
             };
@@ -15536,29 +12403,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["KeyOut"];
                 };
             };
@@ -15582,29 +12426,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["KeyOut"];
                 };
             };
@@ -15619,11 +12440,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "token"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LoginIn"];
             };
         };
@@ -15634,24 +12450,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "rights": [
-                     *         "right"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "is_operator": false,
-                     *       "key_id": null,
-                     *       "expires_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MeOut"];
                 };
             };
@@ -15690,24 +12488,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "rights": [
-                     *         "right"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "is_operator": false,
-                     *       "key_id": null,
-                     *       "expires_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MeOut"];
                 };
             };
@@ -15728,12 +12508,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "alive",
-                     *       "version": "1.0.0"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -15754,12 +12528,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "alive",
-                     *       "version": "1.0.0"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -15801,6 +12569,29 @@ export interface operations {
                 };
                 content: {
                     "text/html": string;
+                };
+            };
+        };
+    };
+    read_console: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An address of the console, or a file of it. */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page of the console, or a file of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
                 };
             };
         };

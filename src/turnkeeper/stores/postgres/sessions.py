@@ -160,6 +160,17 @@ class PostgresSessions:
         params = {"tenant": tenant, "session_id": session_id, "after": after, "limit": limit}
         return [rows.message_of(row) for row in await self._database.read(sql.messages_after, params)]
 
+    async def messages_before(
+        self, tenant: TenantId, session_id: SessionId, *, before: int, limit: int
+    ) -> Sequence[Message]:
+        found = await self._database.read(sql.get_session, {"tenant": tenant, "session_id": session_id})
+        if found and found[0]["fork_of"] is not None:
+            session = rows.session_of(found[0])
+            return await newest_messages(self._database, session, first_seq=1, upto=before - 1, window=limit)
+        params = {"tenant": tenant, "session_id": session_id, "first_seq": 1, "upto": before - 1, "limit": limit}
+        newest = await self._database.read(sql.newest_messages_until, params)
+        return [rows.message_of(row) for row in reversed(newest)]
+
     async def change(
         self,
         tenant: TenantId,
