@@ -14,9 +14,7 @@ from turnkeeper.model.graph import EdgeType, NodeType
 HOSTILE = '<img src=x onerror="window.hurt=1"> \u202egnihton [a](javascript:hurt) ' + "w" * 400
 
 
-async def failed_run(
-    house: House, session_id: str | None = None, said: str = "What is the weather?"
-) -> tuple[str, str]:
+async def failed_run(house: House, session_id: str) -> str:
     with pytest.raises(RunEnded) as ended:
         await house.keeper.chat("What is the weather?", agent="failing", session_id=session_id)
     return str(ended.value.run.id)

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ExplanationOut, NodeOut } from "../../api/schema.gen.ts";
+import type { ExplanationOut } from "../../api/schema.gen.ts";
 import { differences, nodeChanges, stagePairs } from "./compare.ts";
 import { denialsOf, metersOf } from "./facts.ts";
+import type { NodeOut } from "./graph/tree.ts";
 
 function told(more: Partial<ExplanationOut>): ExplanationOut {
   return {

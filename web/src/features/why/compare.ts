@@ -1,6 +1,7 @@
 /** Laying two Explanations side by side, and finding what differs. */
-import type { ExplanationOut, NodeOut, RunOut } from "../../api/schema.gen.ts";
+import type { ExplanationOut, RunOut } from "../../api/schema.gen.ts";
 import { unitFactsOf, usedUnitsOf } from "./facts.ts";
+import type { NodeOut } from "./graph/tree.ts";
 import { titleOfStage } from "./steps.ts";
 
 export interface Difference {

@@ -1,11 +1,11 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { memo } from "react";
-import type { NodeOut } from "../../../api/schema.gen.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { lengthOf } from "../../../ui/time.tsx";
 import { titleOfStage } from "../steps.ts";
 import css from "./graph.module.css";
 import { colourOfType, toneOfNode } from "./look.ts";
+import type { NodeOut } from "./tree.ts";
 
 export type RunNode = Node<{ readonly node: NodeOut; readonly isAt: boolean; readonly isOpen: boolean }, "run">;
 

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useRef } from "react";
-import type { EdgeOut, GraphOut, NodeOut } from "../../../api/schema.gen.ts";
+import type { EdgeOut, GraphOut } from "../../../api/schema.gen.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { Json } from "../../../ui/json.tsx";
@@ -10,6 +10,7 @@ import { placeOfStage } from "../steps.ts";
 import { titleOf } from "./graph-node.tsx";
 import { toneOfNode } from "./look.ts";
 import css from "./node-panel.module.css";
+import type { NodeOut } from "./tree.ts";
 
 interface NodePanelProps {
   readonly graph: GraphOut;

@@ -1,11 +1,11 @@
 import { memo, useMemo } from "react";
-import type { GraphOut, NodeOut } from "../../../api/schema.gen.ts";
+import type { GraphOut } from "../../../api/schema.gen.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { lengthOf } from "../../../ui/time.tsx";
 import { titleOf } from "./graph-node.tsx";
 import { colourOfType, toneOfNode } from "./look.ts";
 import css from "./rows.module.css";
-import { type Branch, treeOf } from "./tree.ts";
+import { type Branch, type NodeOut, treeOf } from "./tree.ts";
 
 interface NodeRowsProps {
   readonly graph: GraphOut;

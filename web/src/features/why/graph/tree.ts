@@ -1,5 +1,7 @@
 /** The nodes of a graph as a tree: each once, under what it belongs to, in the order in which they began. */
-import type { EdgeOut, GraphOut, NodeOut } from "../../../api/schema.gen.ts";
+import type { EdgeOut, GraphOut } from "../../../api/schema.gen.ts";
+
+export type NodeOut = GraphOut["nodes"][number];
 
 export interface Branch {
   readonly node: NodeOut;
