@@ -54,7 +54,7 @@ async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    async def open_page(path: str = "", *, width: int = 1280, height: int = 800, theme: str = "light") -> Page:
+    async def open_page(path: str = "/", *, width: int = 1280, height: int = 800, theme: str = "light") -> Page:
         context = await browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if theme == "dark" else "light",

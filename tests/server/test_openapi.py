@@ -215,7 +215,7 @@ def test_the_house_answers_without_a_token(house: House) -> None:
 
     assert stranger.get("/healthz").json()["status"] == "alive"
     assert stranger.get("/readyz").json()["status"] == "ready"
-    assert stranger.get("/").headers["content-type"].startswith("text/html")
+    assert stranger.get("/").headers["location"] == "console/"
 
 
 def test_the_page_of_the_api_asks_nothing_of_a_third_party(house: House) -> None:
