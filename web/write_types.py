@@ -22,8 +22,8 @@ async def document() -> dict[str, Any]:
             return create_app(keeper, StaticIdentities([])).openapi()
 
 
-def without_problems(described: dict[str, Any]) -> dict[str, Any]:
-    """Every refusal is a Problem for the console, whatever its status: a tenth of the document says all it asks."""
+def only_the_shapes(described: dict[str, Any]) -> dict[str, Any]:
+    """Every refusal is a Problem for the console, whatever its status; and nobody reads examples here."""
     for operations in described["paths"].values():
         for operation in operations.values():
             operation["responses"] = {
@@ -31,6 +31,10 @@ def without_problems(described: dict[str, Any]) -> dict[str, Any]:
             }
             for response in operation["responses"].values():
                 response.pop("headers", None)
+            for told in (operation.get("requestBody", {}), *operation["responses"].values()):
+                for content in told.get("content", {}).values():
+                    content.pop("example", None)
+                    content.pop("examples", None)
     return described
 
 
@@ -39,7 +43,7 @@ def types() -> str:
     install_packages()
     with tempfile.TemporaryDirectory() as folder:
         told, made = Path(folder) / "openapi.json", Path(folder) / "schema.gen.ts"
-        told.write_text(json.dumps(without_problems(asyncio.run(document()))), encoding="utf-8")
+        told.write_text(json.dumps(only_the_shapes(asyncio.run(document()))), encoding="utf-8")
         options = ("--root-types", "--root-types-no-schema-prefix")
         npm("exec", "--", "openapi-typescript", str(told), "-o", str(made), *options)
         return made.read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ export const addresses = {
   tour: "/tour",
   sessions: "/sessions",
   session: (id: string) => `/sessions/${encodeURIComponent(id)}`,
+  /** Where its user left it: the view that was open last. */
+  comeBack: (id: string) => `/sessions/${encodeURIComponent(id)}?back`,
   why: (id: string, runId?: string) =>
     `/sessions/${encodeURIComponent(id)}/why${runId === undefined ? "" : `/${encodeURIComponent(runId)}`}`,
   compare: (id: string, one: string, other: string) =>

@@ -8207,11 +8207,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "message": "A table for two"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ChatIn"];
             };
         };
@@ -8222,19 +8217,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                     "text/event-stream": components["schemas"]["ServerSentEvent"];
                 };
@@ -8256,11 +8238,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "message": "A table for two"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AnswerIn"];
             };
         };
@@ -8271,19 +8248,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -8301,44 +8265,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "request_id": "req_0001",
-                 *       "tenant_id": "default",
-                 *       "user": {
-                 *         "user_id": "usr_100",
-                 *         "delegation": {
-                 *           "auth_type": "oauth2",
-                 *           "scopes": [
-                 *             "tables:book"
-                 *           ],
-                 *           "subject": "u:user:100"
-                 *         }
-                 *       },
-                 *       "agent": {
-                 *         "agent_id": "symbolic",
-                 *         "workload_identity": "spiffe://demo/agents/desk"
-                 *       },
-                 *       "context_pack_refs": [
-                 *         "table-booking@1.0.0"
-                 *       ],
-                 *       "input": {
-                 *         "intent": "",
-                 *         "message": "A table for two on Friday",
-                 *         "channel": "app_chat",
-                 *         "locale": "en-GB"
-                 *       },
-                 *       "mode": "batch",
-                 *       "runtime": {
-                 *         "plan_timeout_ms": 15000,
-                 *         "max_tool_calls": 6
-                 *       },
-                 *       "trace": {
-                 *         "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                 *         "span_id": "b7ad6b7169203331"
-                 *       }
-                 *     }
-                 */
                 "application/json": {
                     /** @description 1 to 128 letters, digits or any of _ . : @ - and begins with a letter or digit */
                     request_id: string;
@@ -8435,21 +8361,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "mode": "stream"
-                     *     }
-                     */
                     "application/json": components["schemas"]["InvokeOut"];
                     "text/event-stream": components["schemas"]["ServerSentEvent"];
                 };
@@ -8460,17 +8371,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "queued",
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "created": false,
-                     *       "run": "run",
-                     *       "feed": "feed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunHandle"];
                 };
             };
@@ -8491,7 +8391,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** @example {} */
                     "application/json": {
                         [key: string]: string[];
                     };
@@ -8568,88 +8467,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "status": "active",
-                     *           "agent": "concierge",
-                     *           "owner": "ada",
-                     *           "title": "A table for two",
-                     *           "revision": 4,
-                     *           "version": 3,
-                     *           "turns": 2,
-                     *           "epoch": 1,
-                     *           "double_text": "enqueue",
-                     *           "preferences": {
-                     *             "model": "small",
-                     *             "plugins": {},
-                     *             "level": 1
-                     *           },
-                     *           "mounts": [
-                     *             {
-                     *               "kind": "knowledge_base",
-                     *               "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *               "revision": 4,
-                     *               "mounted_at": "2026-11-16T09:30:00Z",
-                     *               "source": "tenant",
-                     *               "mode": "follow",
-                     *               "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "state": "effective"
-                     *             }
-                     *           ],
-                     *           "packs": [
-                     *             "table-booking@1.0.0"
-                     *           ],
-                     *           "intent": {
-                     *             "code": "BOOK_TABLE",
-                     *             "state": "DETAILS",
-                     *             "locked": false,
-                     *             "missing": [
-                     *               "date"
-                     *             ]
-                     *           },
-                     *           "from_session_id": null,
-                     *           "idle_for_seconds": 1,
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "last_active_at": "2026-11-16T09:30:00Z",
-                     *           "expires_at": "2026-11-16T09:30:00Z",
-                     *           "closed_at": "2026-11-16T09:30:00Z",
-                     *           "closed_reason": null,
-                     *           "pause_reason": null,
-                     *           "tenant": "acme",
-                     *           "module": "research",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *           "objective": null,
-                     *           "policy": "exploratory",
-                     *           "model_profile": null,
-                     *           "backend": "default",
-                     *           "limits": {},
-                     *           "needs_isolation": false,
-                     *           "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "context_chain": [
-                     *             {
-                     *               "level": "tenant",
-                     *               "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *               "revision": 4
-                     *             }
-                     *           ],
-                     *           "provenance": {},
-                     *           "thread": null,
-                     *           "fork_of": null,
-                     *           "fork_turn": null,
-                     *           "history_erased": false,
-                     *           "pruned_at": "2026-11-16T09:30:00Z",
-                     *           "archived_at": "2026-11-16T09:30:00Z",
-                     *           "archive": null,
-                     *           "opening": null
-                     *         }
-                     *       ],
-                     *       "total": 1
-                     *     }
-                     */
                     "application/json": components["schemas"]["CountedPage_ListedSessionOut_"];
                 };
             };
@@ -8667,13 +8484,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "agent": "concierge",
-                 *       "title": "A table for two",
-                 *       "idle_for_seconds": 3600
-                 *     }
-                 */
                 "application/json": components["schemas"]["SessionIn"] | null;
             };
         };
@@ -8684,82 +8494,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8774,11 +8508,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "module": "research"
-                 *     }
-                 */
                 "application/json": components["schemas"]["CurrentIn"];
             };
         };
@@ -8789,82 +8518,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8874,82 +8527,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -8973,82 +8550,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9072,39 +8573,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -9125,12 +8593,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "title": "A table for three",
-                 *       "double_text": "reject"
-                 *     }
-                 */
                 "application/json": components["schemas"]["SettingsIn"];
             };
         };
@@ -9141,82 +8603,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9245,82 +8631,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9349,82 +8659,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9453,82 +8687,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9546,16 +8704,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "layout": {
-                 *         "columns": [
-                 *           "chat",
-                 *           "units"
-                 *         ]
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayoutIn"];
             };
         };
@@ -9613,21 +8761,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "what": "what",
-                     *           "by": null,
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "status": "active",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "data": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_SessionEventOut_"];
                 };
             };
@@ -9654,181 +8787,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session": {
-                     *         "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *         "status": "active",
-                     *         "agent": "concierge",
-                     *         "owner": "ada",
-                     *         "title": "A table for two",
-                     *         "revision": 4,
-                     *         "version": 3,
-                     *         "turns": 2,
-                     *         "epoch": 1,
-                     *         "double_text": "enqueue",
-                     *         "preferences": {
-                     *           "model": "small",
-                     *           "plugins": {},
-                     *           "level": 1
-                     *         },
-                     *         "mounts": [
-                     *           {
-                     *             "kind": "knowledge_base",
-                     *             "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *             "revision": 4,
-                     *             "mounted_at": "2026-11-16T09:30:00Z",
-                     *             "source": "tenant",
-                     *             "mode": "follow",
-                     *             "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *             "state": "effective"
-                     *           }
-                     *         ],
-                     *         "packs": [
-                     *           "table-booking@1.0.0"
-                     *         ],
-                     *         "intent": {
-                     *           "code": "BOOK_TABLE",
-                     *           "state": "DETAILS",
-                     *           "locked": false,
-                     *           "missing": [
-                     *             "date"
-                     *           ]
-                     *         },
-                     *         "from_session_id": null,
-                     *         "idle_for_seconds": 1,
-                     *         "created_at": "2026-11-16T09:30:00Z",
-                     *         "last_active_at": "2026-11-16T09:30:00Z",
-                     *         "expires_at": "2026-11-16T09:30:00Z",
-                     *         "closed_at": "2026-11-16T09:30:00Z",
-                     *         "closed_reason": null,
-                     *         "pause_reason": null,
-                     *         "tenant": "acme",
-                     *         "module": "research",
-                     *         "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *         "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *         "objective": null,
-                     *         "policy": "exploratory",
-                     *         "model_profile": null,
-                     *         "backend": "default",
-                     *         "limits": {},
-                     *         "needs_isolation": false,
-                     *         "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "context_chain": [
-                     *           {
-                     *             "level": "tenant",
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "revision": 4
-                     *           }
-                     *         ],
-                     *         "provenance": {},
-                     *         "thread": null,
-                     *         "fork_of": null,
-                     *         "fork_turn": null,
-                     *         "history_erased": false,
-                     *         "pruned_at": "2026-11-16T09:30:00Z",
-                     *         "archived_at": "2026-11-16T09:30:00Z",
-                     *         "archive": null
-                     *       },
-                     *       "layout": null,
-                     *       "messages": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "attachments": [
-                     *             {
-                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *               "media_type": "text/plain",
-                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *             }
-                     *           ],
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "runs": [
-                     *         {
-                     *           "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "agent": "concierge",
-                     *           "user": "ada",
-                     *           "custody": "engine",
-                     *           "mode": "stream",
-                     *           "status": "queued",
-                     *           "turn": 2,
-                     *           "finish": "done",
-                     *           "merged": null,
-                     *           "said": [
-                     *             {
-                     *               "text": "For when?",
-                     *               "attachments": [
-                     *                 {
-                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *                   "media_type": "text/plain",
-                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *                 }
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "text": "For when?",
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "queue_no": 1,
-                     *           "feed_no": 1,
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "retry_of": null,
-                     *           "superseded_by": null,
-                     *           "accepted_at": "2026-11-16T09:30:00Z",
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "outputs": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "bundle",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "pointer_moves": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "bundle",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "pending_approvals": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "action": "action",
-                     *           "required_role": "required_role",
-                     *           "requested_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "context": {}
-                     *         }
-                     *       ],
-                     *       "thread": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResumeViewOut"];
                 };
             };
@@ -9851,11 +8809,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "reason": "done"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ClosingIn"] | null;
             };
         };
@@ -9866,82 +8819,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -9968,19 +8845,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -10011,29 +8875,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "attachments": [
-                     *             {
-                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *               "media_type": "text/plain",
-                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *             }
-                     *           ],
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_MessageOut_"];
                 };
             };
@@ -10062,55 +8903,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "agent": "concierge",
-                     *           "user": "ada",
-                     *           "custody": "engine",
-                     *           "mode": "stream",
-                     *           "status": "queued",
-                     *           "turn": 2,
-                     *           "finish": "done",
-                     *           "merged": null,
-                     *           "said": [
-                     *             {
-                     *               "text": "For when?",
-                     *               "attachments": [
-                     *                 {
-                     *                   "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *                   "media_type": "text/plain",
-                     *                   "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *                   "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *                 }
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "text": "For when?",
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "queue_no": 1,
-                     *           "feed_no": 1,
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "retry_of": null,
-                     *           "superseded_by": null,
-                     *           "accepted_at": "2026-11-16T09:30:00Z",
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_RunOut_"];
                 };
             };
@@ -10160,11 +8952,6 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "at_turn": 2
-                 *     }
-                 */
                 "application/json": components["schemas"]["ForkIn"] | null;
             };
         };
@@ -10175,82 +8962,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -10276,57 +8987,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "epoch": 1,
-                     *       "last_seq": 1,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "messages": [
-                     *         {
-                     *           "id": "msg_01M7HYQ47CB4C6D8E0F2G4H6J8",
-                     *           "seq": 1,
-                     *           "turn": 2,
-                     *           "epoch": 1,
-                     *           "role": "member",
-                     *           "content": "A table for two",
-                     *           "attachments": [
-                     *             {
-                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *               "media_type": "text/plain",
-                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *             }
-                     *           ],
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ],
-                     *       "state": {},
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "params": {},
-                     *       "units": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "unit": {}
-                     *         }
-                     *       ],
-                     *       "thread": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["StateAtOut"];
                 };
             };
@@ -10357,22 +9017,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "session::2::unit-001",
-                     *           "status": "active",
-                     *           "epoch": 1,
-                     *           "turn": 2,
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "kept_at": "2026-11-16T09:30:00Z",
-                     *           "superseded_by": null,
-                     *           "unit": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_UnitOut_"];
                 };
             };
@@ -10393,11 +9037,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "text": "Ada likes the table by the window."
-                 *     }
-                 */
                 "application/json": components["schemas"]["UnitsIn"];
             };
         };
@@ -10408,27 +9047,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "added": [
-                     *         "added"
-                     *       ],
-                     *       "superseded": [
-                     *         {}
-                     *       ],
-                     *       "pushed_out": [
-                     *         "pushed_out"
-                     *       ],
-                     *       "dropped": [
-                     *         {}
-                     *       ],
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitChangesOut"];
                 };
             };
@@ -10454,18 +9072,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10494,18 +9100,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10528,11 +9122,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "claim": "Ada likes the table by the window."
-                 *     }
-                 */
                 "application/json": {
                     acts?: ("compare" | "define" | "describe" | "diagnose" | "evaluate" | "explain" | "identify" | "implement" | "recommend" | "verify")[] | null;
                     claim?: string | null;
@@ -10564,18 +9153,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "session::2::unit-001",
-                     *       "status": "active",
-                     *       "epoch": 1,
-                     *       "turn": 2,
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "kept_at": "2026-11-16T09:30:00Z",
-                     *       "superseded_by": null,
-                     *       "unit": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["UnitOut"];
                 };
             };
@@ -10606,76 +9183,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "turn": 2,
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "status": "active",
-                     *           "partial": false,
-                     *           "asked": "A table for two",
-                     *           "preview": "For when?",
-                     *           "answer_status": null,
-                     *           "plugins": {},
-                     *           "model": "small",
-                     *           "level": 1,
-                     *           "warnings": [
-                     *             "history_cut"
-                     *           ],
-                     *           "error": {
-                     *             "code": "BOOK_TABLE",
-                     *             "message": "A table for two",
-                     *             "stage": null,
-                     *             "retryable": false,
-                     *             "details": [
-                     *               {}
-                     *             ]
-                     *           },
-                     *           "units": {},
-                     *           "stages": [
-                     *             {
-                     *               "name": "handbook",
-                     *               "began_us": 1,
-                     *               "took_us": 1,
-                     *               "data": {}
-                     *             }
-                     *           ],
-                     *           "budget": {},
-                     *           "graph": {
-                     *             "root_frame_id": null,
-                     *             "nodes": [
-                     *               {
-                     *                 "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *                 "type": "type",
-                     *                 "label": "label",
-                     *                 "status": "active",
-                     *                 "frame_id": null,
-                     *                 "began_us": 1,
-                     *                 "took_us": 1,
-                     *                 "input": null,
-                     *                 "output": null,
-                     *                 "error": null,
-                     *                 "metadata": {}
-                     *               }
-                     *             ],
-                     *             "edges": [
-                     *               {
-                     *                 "type": "type",
-                     *                 "from": "from",
-                     *                 "to": "to"
-                     *               }
-                     *             ],
-                     *             "left_out": 1
-                     *           },
-                     *           "document": null,
-                     *           "details": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_Union_ExplanationOut__SummaryOut__"];
                 };
             };
@@ -10706,72 +9213,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "status": "active",
-                     *       "partial": false,
-                     *       "asked": "A table for two",
-                     *       "preview": "For when?",
-                     *       "answer_status": null,
-                     *       "plugins": {},
-                     *       "model": "small",
-                     *       "level": 1,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "units": {},
-                     *       "stages": [
-                     *         {
-                     *           "name": "handbook",
-                     *           "began_us": 1,
-                     *           "took_us": 1,
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "budget": {},
-                     *       "graph": {
-                     *         "root_frame_id": null,
-                     *         "nodes": [
-                     *           {
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "type": "type",
-                     *             "label": "label",
-                     *             "status": "active",
-                     *             "frame_id": null,
-                     *             "began_us": 1,
-                     *             "took_us": 1,
-                     *             "input": null,
-                     *             "output": null,
-                     *             "error": null,
-                     *             "metadata": {}
-                     *           }
-                     *         ],
-                     *         "edges": [
-                     *           {
-                     *             "type": "type",
-                     *             "from": "from",
-                     *             "to": "to"
-                     *           }
-                     *         ],
-                     *         "left_out": 1
-                     *       },
-                     *       "document": null,
-                     *       "details": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExplanationOut"] | components["schemas"]["SummaryOut"];
                     "text/plain": string;
                 };
@@ -10796,51 +9237,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "user": "ada",
-                     *       "custody": "engine",
-                     *       "mode": "stream",
-                     *       "status": "queued",
-                     *       "turn": 2,
-                     *       "finish": "done",
-                     *       "merged": null,
-                     *       "said": [
-                     *         {
-                     *           "text": "For when?",
-                     *           "attachments": [
-                     *             {
-                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *               "media_type": "text/plain",
-                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "text": "For when?",
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "queue_no": 1,
-                     *       "feed_no": 1,
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "retry_of": null,
-                     *       "superseded_by": null,
-                     *       "accepted_at": "2026-11-16T09:30:00Z",
-                     *       "started_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunOut"];
                 };
             };
@@ -10864,65 +9260,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "schema_version": "schema_version",
-                     *           "checkpoint_id": "checkpoint_id",
-                     *           "seq": 1,
-                     *           "prev_checkpoint_id": null,
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "tenant_id": "tenant_id",
-                     *           "user_id": "ada",
-                     *           "agent_id": "agent_id",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "request_id": "order-7",
-                     *           "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *           "mode": "mode",
-                     *           "pack_pins": [
-                     *             {
-                     *               "pack_id": "pack_id",
-                     *               "version": "version",
-                     *               "content_sha256": "content_sha256",
-                     *               "data_classification": null
-                     *             }
-                     *           ],
-                     *           "verdict": {
-                     *             "phase": "phase",
-                     *             "value": "value",
-                     *             "kind": "bundle",
-                     *             "reasons": [
-                     *               "no longer needed"
-                     *             ],
-                     *             "step_id": null
-                     *           },
-                     *           "step_results": [
-                     *             {
-                     *               "step_id": "step_id",
-                     *               "idempotency_key": "idempotency_key",
-                     *               "status": "active",
-                     *               "attempts": 1,
-                     *               "result": null
-                     *             }
-                     *           ],
-                     *           "pending": {
-                     *             "kind": "bundle",
-                     *             "prompt": "prompt",
-                     *             "deadline_at": null
-                     *           },
-                     *           "budget_used": {},
-                     *           "events_cursor": 1,
-                     *           "warnings": [
-                     *             "history_cut"
-                     *           ],
-                     *           "created_at": "created_at",
-                     *           "expires_at": null,
-                     *           "state_sha256": "state_sha256"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["CheckpointsOut"];
                 };
             };
@@ -10946,20 +9283,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "key": "key",
-                     *           "status": "active",
-                     *           "attempts": 1,
-                     *           "result": null,
-                     *           "started_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["EffectsOut"];
                 };
             };
@@ -10986,51 +9309,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "user": "ada",
-                     *       "custody": "engine",
-                     *       "mode": "stream",
-                     *       "status": "queued",
-                     *       "turn": 2,
-                     *       "finish": "done",
-                     *       "merged": null,
-                     *       "said": [
-                     *         {
-                     *           "text": "For when?",
-                     *           "attachments": [
-                     *             {
-                     *               "artifact_id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *               "media_type": "text/plain",
-                     *               "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *               "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "text": "For when?",
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "queue_no": 1,
-                     *       "feed_no": 1,
-                     *       "trace_id": "0af7651916cd43dd8448eb211c80319c",
-                     *       "retry_of": null,
-                     *       "superseded_by": null,
-                     *       "accepted_at": "2026-11-16T09:30:00Z",
-                     *       "started_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RunOut"];
                 };
             };
@@ -11095,72 +9373,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "turn": 2,
-                     *       "at": "2026-11-16T09:30:00Z",
-                     *       "status": "active",
-                     *       "partial": false,
-                     *       "asked": "A table for two",
-                     *       "preview": "For when?",
-                     *       "answer_status": null,
-                     *       "plugins": {},
-                     *       "model": "small",
-                     *       "level": 1,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ],
-                     *       "error": {
-                     *         "code": "BOOK_TABLE",
-                     *         "message": "A table for two",
-                     *         "stage": null,
-                     *         "retryable": false,
-                     *         "details": [
-                     *           {}
-                     *         ]
-                     *       },
-                     *       "units": {},
-                     *       "stages": [
-                     *         {
-                     *           "name": "handbook",
-                     *           "began_us": 1,
-                     *           "took_us": 1,
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "budget": {},
-                     *       "graph": {
-                     *         "root_frame_id": null,
-                     *         "nodes": [
-                     *           {
-                     *             "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *             "type": "type",
-                     *             "label": "label",
-                     *             "status": "active",
-                     *             "frame_id": null,
-                     *             "began_us": 1,
-                     *             "took_us": 1,
-                     *             "input": null,
-                     *             "output": null,
-                     *             "error": null,
-                     *             "metadata": {}
-                     *           }
-                     *         ],
-                     *         "edges": [
-                     *           {
-                     *             "type": "type",
-                     *             "from": "from",
-                     *             "to": "to"
-                     *           }
-                     *         ],
-                     *         "left_out": 1
-                     *       },
-                     *       "document": null,
-                     *       "details": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["ExplanationOut"] | components["schemas"]["SummaryOut"];
                     "text/plain": string;
                 };
@@ -11187,23 +9399,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "name": "handbook",
-                     *           "parent_id": null,
-                     *           "revision": 4,
-                     *           "sources": 1,
-                     *           "units": 1,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BaseOut_"];
                 };
             };
@@ -11221,11 +9416,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook"
-                 *     }
-                 */
                 "application/json": components["schemas"]["BaseIn"];
             };
         };
@@ -11236,19 +9426,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11275,19 +9452,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11316,20 +9480,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "src_01M7HYQ3Y3V5W7X9Y1Z3A5B7C9",
-                     *           "name": "handbook",
-                     *           "kind": "bundle",
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "units": 1,
-                     *           "added_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_SourceOut_"];
                 };
             };
@@ -11352,12 +9502,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook",
-                 *       "content": "We are open from nine to five."
-                 *     }
-                 */
                 "application/json": components["schemas"]["SourceIn"];
             };
         };
@@ -11368,16 +9512,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "src_01M7HYQ3Y3V5W7X9Y1Z3A5B7C9",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "units": 1,
-                     *       "added_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SourceOut"];
                 };
             };
@@ -11403,17 +9537,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "units": 1,
-                     *       "added_at": "2026-11-16T09:30:00Z",
-                     *       "content": "A table for two"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SourceTextOut"];
                 };
             };
@@ -11442,19 +9565,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *       "name": "handbook",
-                     *       "parent_id": null,
-                     *       "revision": 4,
-                     *       "sources": 1,
-                     *       "units": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BaseOut"];
                 };
             };
@@ -11483,17 +9593,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "unit": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BaseUnitOut_"];
                 };
             };
@@ -11522,82 +9621,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -11626,82 +9649,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -11727,31 +9674,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "version": "version",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "pushed_by": "ada",
-                     *           "pushed_at": "2026-11-16T09:30:00Z",
-                     *           "knowledge_base": null,
-                     *           "warnings": [
-                     *             {
-                     *               "file": "pack.yaml",
-                     *               "line": 1,
-                     *               "column": 1,
-                     *               "pointer": "pointer",
-                     *               "code": "BOOK_TABLE",
-                     *               "message": "A table for two"
-                     *             }
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_PackOut_"];
                 };
             };
@@ -11769,13 +9691,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "files": {
-                 *         "pack.yaml": "id: table-booking\nversion: 1.0.0\n"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["PackIn"];
             };
         };
@@ -11786,27 +9701,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": "version",
-                     *       "ref": "table-booking@1.0.0",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "pushed_by": "ada",
-                     *       "pushed_at": "2026-11-16T09:30:00Z",
-                     *       "knowledge_base": null,
-                     *       "warnings": [
-                     *         {
-                     *           "file": "pack.yaml",
-                     *           "line": 1,
-                     *           "column": 1,
-                     *           "pointer": "pointer",
-                     *           "code": "BOOK_TABLE",
-                     *           "message": "A table for two"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackOut"];
                 };
             };
@@ -11830,45 +9724,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": "version",
-                     *       "ref": "table-booking@1.0.0",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "pushed_by": "ada",
-                     *       "pushed_at": "2026-11-16T09:30:00Z",
-                     *       "knowledge_base": null,
-                     *       "warnings": [
-                     *         {
-                     *           "file": "pack.yaml",
-                     *           "line": 1,
-                     *           "column": 1,
-                     *           "pointer": "pointer",
-                     *           "code": "BOOK_TABLE",
-                     *           "message": "A table for two"
-                     *         }
-                     *       ],
-                     *       "title": "A table for two",
-                     *       "description": "What we tell newcomers",
-                     *       "classification": "PUBLIC",
-                     *       "intents": [
-                     *         {
-                     *           "code": "BOOK_TABLE",
-                     *           "name": "handbook",
-                     *           "description": "What we tell newcomers",
-                     *           "states": [
-                     *             "DETAILS"
-                     *           ],
-                     *           "has_form": false
-                     *         }
-                     *       ],
-                     *       "tools": [
-                     *         "tool"
-                     *       ],
-                     *       "files": {}
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackTextOut"];
                 };
             };
@@ -11892,20 +9747,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "config": {},
-                     *       "overrides": [
-                     *         {
-                     *           "key": "key",
-                     *           "value": null,
-                     *           "enabled": false,
-                     *           "changed_by": "changed_by",
-                     *           "changed_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PackConfigOut"];
                 };
             };
@@ -11925,11 +9766,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "value": false
-                 *     }
-                 */
                 "application/json": components["schemas"]["OverrideIn"];
             };
         };
@@ -11940,15 +9776,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "key": "key",
-                     *       "value": null,
-                     *       "enabled": false,
-                     *       "changed_by": "changed_by",
-                     *       "changed_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OverrideOut"];
                 };
             };
@@ -12021,20 +9848,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "node_01M7HYQ48DK5M7N9P1Q3R5S7T9:41",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "verb": "chat",
-                     *           "outcome": "accepted",
-                     *           "facts": {},
-                     *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_AuditOut_"];
                 };
             };
@@ -12077,11 +9890,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "pack": "table-booking@1.1.0"
-                 *     }
-                 */
                 "application/json": components["schemas"]["RepinIn"];
             };
         };
@@ -12092,82 +9900,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -12191,38 +9923,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "code": "BOOK_TABLE",
-                     *       "state": "DETAILS",
-                     *       "fields": {},
-                     *       "params": {},
-                     *       "forms": {},
-                     *       "asked": "A table for two",
-                     *       "lock": {
-                     *         "reason": "no longer needed",
-                     *         "missing": [
-                     *           "date"
-                     *         ],
-                     *         "taken_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "clarification": {
-                     *         "question": "For when?",
-                     *         "reason": "no longer needed",
-                     *         "options": [
-                     *           {
-                     *             "code": "BOOK_TABLE",
-                     *             "label": "label"
-                     *           }
-                     *         ],
-                     *         "turn": 2,
-                     *         "attempts": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["DialogueOut"];
                 };
             };
@@ -12248,44 +9948,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12303,17 +9965,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "id": "acme",
-                 *       "name": "Acme",
-                 *       "terms": {
-                 *         "quotas": {
-                 *           "sessions": 1000
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["TenantIn"];
             };
         };
@@ -12324,40 +9975,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12384,40 +10001,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12438,16 +10021,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "terms": {
-                 *         "allowed_models": [
-                 *           "small",
-                 *           "large-*"
-                 *         ]
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["TenantChangeIn"];
             };
         };
@@ -12458,40 +10031,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12517,44 +10056,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12572,17 +10073,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Opening",
-                 *       "terms": {
-                 *         "policy": "standard",
-                 *         "limits": {
-                 *           "tool_calls": 10
-                 *         }
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerIn"];
             };
         };
@@ -12593,40 +10083,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12653,40 +10109,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12707,11 +10129,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Grand opening"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerChangeIn"];
             };
         };
@@ -12722,40 +10139,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12783,44 +10166,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "level": "project",
-                     *           "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *           "name": "handbook",
-                     *           "status": "active",
-                     *           "revision": 4,
-                     *           "terms": {
-                     *             "mounts": [
-                     *               {}
-                     *             ],
-                     *             "excluded": [
-                     *               {}
-                     *             ],
-                     *             "policy": "standard",
-                     *             "model_profile": null,
-                     *             "allowed_models": null,
-                     *             "allowed_tools": null,
-                     *             "blocked_tools": [
-                     *               "blocked_tool"
-                     *             ],
-                     *             "limits": {},
-                     *             "prompt": null,
-                     *             "retrieval": null,
-                     *             "idle_for_seconds": null,
-                     *             "needs_isolation": false,
-                     *             "quotas": {}
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_LayerOut_"];
                 };
             };
@@ -12838,12 +10183,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook",
-                 *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ObjectiveIn"];
             };
         };
@@ -12854,40 +10193,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12914,40 +10219,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -12968,11 +10239,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Grand opening"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LayerChangeIn"];
             };
         };
@@ -12983,40 +10249,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "level": "project",
-                     *       "id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "name": "handbook",
-                     *       "status": "active",
-                     *       "revision": 4,
-                     *       "terms": {
-                     *         "mounts": [
-                     *           {}
-                     *         ],
-                     *         "excluded": [
-                     *           {}
-                     *         ],
-                     *         "policy": "standard",
-                     *         "model_profile": null,
-                     *         "allowed_models": null,
-                     *         "allowed_tools": null,
-                     *         "blocked_tools": [
-                     *           "blocked_tool"
-                     *         ],
-                     *         "limits": {},
-                     *         "prompt": null,
-                     *         "retrieval": null,
-                     *         "idle_for_seconds": null,
-                     *         "needs_isolation": false,
-                     *         "quotas": {}
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["LayerOut"];
                 };
             };
@@ -13044,22 +10276,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "ada",
-                     *           "name": "handbook",
-                     *           "role": "member",
-                     *           "status": "active",
-                     *           "version": 3,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_UserOut_"];
                 };
             };
@@ -13080,13 +10296,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "id": "ben",
-                 *       "role": "member",
-                 *       "name": "Ben"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UserIn"];
             };
         };
@@ -13097,18 +10306,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -13138,18 +10335,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -13173,39 +10358,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -13229,11 +10381,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "role": "admin"
-                 *     }
-                 */
                 "application/json": components["schemas"]["UserChangeIn"];
             };
         };
@@ -13244,18 +10391,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ada",
-                     *       "name": "handbook",
-                     *       "role": "member",
-                     *       "status": "active",
-                     *       "version": 3,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["UserOut"];
                 };
             };
@@ -13281,25 +10416,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "concierge",
-                     *           "has_code": false,
-                     *           "version": 3,
-                     *           "capabilities": [
-                     *             "capabilitie"
-                     *           ],
-                     *           "allowed_tools": null,
-                     *           "model_profile": null,
-                     *           "policy": "standard",
-                     *           "limits": {},
-                     *           "needs_isolation": false
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_AgentOut_"];
                 };
             };
@@ -13323,21 +10439,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "concierge",
-                     *       "has_code": false,
-                     *       "version": 3,
-                     *       "capabilities": [
-                     *         "capabilitie"
-                     *       ],
-                     *       "allowed_tools": null,
-                     *       "model_profile": null,
-                     *       "policy": "standard",
-                     *       "limits": {},
-                     *       "needs_isolation": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentOut"];
                 };
             };
@@ -13358,16 +10459,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "capabilities": [
-                 *         "tables"
-                 *       ],
-                 *       "allowed_tools": [
-                 *         "connector.*"
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["AgentIn"];
             };
         };
@@ -13378,21 +10469,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "concierge",
-                     *       "has_code": false,
-                     *       "version": 3,
-                     *       "capabilities": [
-                     *         "capabilitie"
-                     *       ],
-                     *       "allowed_tools": null,
-                     *       "model_profile": null,
-                     *       "policy": "standard",
-                     *       "limits": {},
-                     *       "needs_isolation": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentOut"];
                 };
             };
@@ -13439,23 +10515,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "version": 3,
-                     *           "chat_model": "chat_model",
-                     *           "params": {},
-                     *           "embedding_model": null,
-                     *           "reranker": null,
-                     *           "no_tool_calls": false,
-                     *           "citations_required": false,
-                     *           "no_external_network": false
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ModelOut_"];
                 };
             };
@@ -13482,19 +10541,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": 3,
-                     *       "chat_model": "chat_model",
-                     *       "params": {},
-                     *       "embedding_model": null,
-                     *       "reranker": null,
-                     *       "no_tool_calls": false,
-                     *       "citations_required": false,
-                     *       "no_external_network": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModelOut"];
                 };
             };
@@ -13515,11 +10561,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "chat_model": "small"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ModelIn"];
             };
         };
@@ -13530,19 +10571,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "version": 3,
-                     *       "chat_model": "chat_model",
-                     *       "params": {},
-                     *       "embedding_model": null,
-                     *       "reranker": null,
-                     *       "no_tool_calls": false,
-                     *       "citations_required": false,
-                     *       "no_external_network": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["ModelOut"];
                 };
             };
@@ -13591,18 +10619,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "media_type": "text/plain",
-                     *       "name": "handbook",
-                     *       "size": 1024,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ArtifactOut"];
                 };
             };
@@ -13626,18 +10642,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "uri": "artifact:art_01M7HYQ3Z4D6E8F0G2H4J6K8M0",
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "media_type": "text/plain",
-                     *       "name": "handbook",
-                     *       "size": 1024,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ArtifactOut"];
                 };
             };
@@ -13713,17 +10717,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entries": [
-                 *         {
-                 *           "path": "report/summary.txt",
-                 *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *         }
-                 *       ],
-                 *       "message": "First draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ManifestIn"];
             };
         };
@@ -13734,19 +10727,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "is_duplicate": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["NewManifestOut"];
                 };
             };
@@ -13756,19 +10736,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "is_duplicate": false
-                     *     }
-                     */
                     "application/json": components["schemas"]["NewManifestOut"];
                 };
             };
@@ -13792,18 +10759,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "entry_count": 1,
-                     *       "total_size": 1,
-                     *       "metadata": {},
-                     *       "message": "A table for two",
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ManifestOut"];
                 };
             };
@@ -13832,17 +10787,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_EntryOut_"];
                 };
             };
@@ -13871,22 +10815,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "entry_count": 1,
-                     *           "total_size": 1,
-                     *           "metadata": {},
-                     *           "message": "A table for two",
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ManifestOut_"];
                 };
             };
@@ -13913,31 +10841,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "added": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ],
-                     *       "removed": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "metadata": {}
-                     *         }
-                     *       ],
-                     *       "modified": [
-                     *         {
-                     *           "path": "report/summary.txt",
-                     *           "old": "old",
-                     *           "new": "new"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiffOut"];
                 };
             };
@@ -13967,26 +10870,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *           "namespace": "default",
-                     *           "name": "handbook",
-                     *           "kind": "bundle",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "description": "What we tell newcomers",
-                     *           "metadata": {},
-                     *           "moves": 1,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z",
-                     *           "deleted_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_PointerOut_"];
                 };
             };
@@ -14004,12 +10887,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "report",
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PointerIn"];
             };
         };
@@ -14020,22 +10897,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14061,22 +10922,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14100,22 +10945,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14139,22 +10968,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14178,12 +10991,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "pointer_id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ResolvedOut"];
                 };
             };
@@ -14204,12 +11011,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                 *       "reason": "Second draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AdvanceIn"];
             };
         };
@@ -14220,22 +11021,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14256,12 +11041,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                 *       "reason": "The first draft was better"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ResetIn"];
             };
         };
@@ -14272,22 +11051,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *       "namespace": "default",
-                     *       "name": "handbook",
-                     *       "kind": "bundle",
-                     *       "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "description": "What we tell newcomers",
-                     *       "metadata": {},
-                     *       "moves": 1,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z",
-                     *       "deleted_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PointerOut"];
                 };
             };
@@ -14316,23 +11079,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "operation": "create",
-                     *           "old": null,
-                     *           "new": null,
-                     *           "reason": "no longer needed",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "moved_by": "moved_by",
-                     *           "moved_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_MoveOut_"];
                 };
             };
@@ -14353,17 +11099,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "entries": [
-                 *         {
-                 *           "path": "summary.txt",
-                 *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08"
-                 *         }
-                 *       ],
-                 *       "message": "First draft"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PublishIn"];
             };
         };
@@ -14374,45 +11109,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "manifest": {
-                     *         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "parent": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "entry_count": 1,
-                     *         "total_size": 1,
-                     *         "metadata": {},
-                     *         "message": "A table for two",
-                     *         "created_by": "ada",
-                     *         "created_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "is_duplicate": false,
-                     *       "pointer": {
-                     *         "id": "ptr_01M7HYQ405N7P9Q1R3S5T7V9W1",
-                     *         "namespace": "default",
-                     *         "name": "handbook",
-                     *         "kind": "bundle",
-                     *         "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *         "description": "What we tell newcomers",
-                     *         "metadata": {},
-                     *         "moves": 1,
-                     *         "created_by": "ada",
-                     *         "created_at": "2026-11-16T09:30:00Z",
-                     *         "updated_at": "2026-11-16T09:30:00Z",
-                     *         "deleted_at": "2026-11-16T09:30:00Z"
-                     *       },
-                     *       "outputs": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "artifact",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["PublishedOut"];
                 };
             };
@@ -14445,25 +11141,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "no": 1,
-                     *           "kind": "artifact",
-                     *           "ref": "table-booking@1.0.0",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "at": "2026-11-16T09:30:00Z",
-                     *           "data": {}
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "artifacts": 1,
-                     *         "manifests": 1,
-                     *         "pointer_moves": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["OutputsOut"];
                 };
             };
@@ -14487,18 +11164,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "runs": 1,
-                     *       "tokens": 1,
-                     *       "cost_cents": 1,
-                     *       "model_calls": 1,
-                     *       "tool_calls": 1,
-                     *       "message_bytes": 1,
-                     *       "output_bytes": 1
-                     *     }
-                     */
                     "application/json": components["schemas"]["CostOut"];
                 };
             };
@@ -14519,23 +11184,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "blobs": 1,
-                     *       "blob_bytes": 1,
-                     *       "artifacts": 1,
-                     *       "manifests": 1,
-                     *       "by_class": {},
-                     *       "sessions": [
-                     *         {
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "classification": null,
-                     *           "message_bytes": 1,
-                     *           "output_bytes": 1
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["StorageOut"];
                 };
             };
@@ -14556,13 +11204,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "name": "handbook"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["ChannelOut"][];
                 };
             };
@@ -14595,19 +11236,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "turn": 2,
-                     *       "text": "For when?",
-                     *       "status": "queued",
-                     *       "created": false,
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ChatOut"];
                 };
             };
@@ -14617,15 +11245,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "attached": false,
-                     *       "delivery_id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5"
-                     *     }
-                     */
                     "application/json": components["schemas"]["TakenOut"];
                 };
             };
@@ -14658,36 +11277,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *           "channel": "email",
-                     *           "address": "ada@example.org",
-                     *           "name": "handbook",
-                     *           "agent": "concierge",
-                     *           "pack": "table-booking@1.0.0",
-                     *           "strangers": "strangers",
-                     *           "grants": [
-                     *             "tables:book"
-                     *           ],
-                     *           "auth": "auth",
-                     *           "secrets": 1,
-                     *           "settings": {},
-                     *           "reply": {
-                     *             "kind": "bundle",
-                     *             "url": null,
-                     *             "has_secret": false
-                     *           },
-                     *           "enabled": false,
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "updated_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_BindingOut_"];
                 };
             };
@@ -14705,15 +11294,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "front desk",
-                 *       "channel": "webhook",
-                 *       "reply": {
-                 *         "kind": "none"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["BindingIn"];
             };
         };
@@ -14724,32 +11304,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14773,32 +11327,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14837,11 +11365,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "enabled": false
-                 *     }
-                 */
                 "application/json": components["schemas"]["BindingChangeIn"];
             };
         };
@@ -14852,32 +11375,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "bind_01M7HYQ416X8Y0Z2A4B6C8D0E2",
-                     *       "channel": "email",
-                     *       "address": "ada@example.org",
-                     *       "name": "handbook",
-                     *       "agent": "concierge",
-                     *       "pack": "table-booking@1.0.0",
-                     *       "strangers": "strangers",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "auth": "auth",
-                     *       "secrets": 1,
-                     *       "settings": {},
-                     *       "reply": {
-                     *         "kind": "bundle",
-                     *         "url": null,
-                     *         "has_secret": false
-                     *       },
-                     *       "enabled": false,
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "updated_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["BindingOut"];
                 };
             };
@@ -14906,18 +11403,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "address": "ada@example.org",
-                     *           "user": "ada",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "changed_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ContactOut_"];
                 };
             };
@@ -14935,12 +11420,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "address": "ada@example.org",
-                 *       "user": "ada"
-                 *     }
-                 */
                 "application/json": components["schemas"]["ContactIn"];
             };
         };
@@ -14951,14 +11430,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "address": "ada@example.org",
-                     *       "user": "ada",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "changed_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ContactOut"];
                 };
             };
@@ -15012,27 +11483,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "binding": "binding",
-                     *           "channel": "email",
-                     *           "to": "to",
-                     *           "text": "For when?",
-                     *           "status": "pending",
-                     *           "attempts": 1,
-                     *           "error": null,
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "ended_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_DeliveryOut_"];
                 };
             };
@@ -15059,23 +11509,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "dlv_01M7HYQ449Z1A3B5C7D9E1F3G5",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "binding": "binding",
-                     *       "channel": "email",
-                     *       "to": "to",
-                     *       "text": "For when?",
-                     *       "status": "pending",
-                     *       "attempts": 1,
-                     *       "error": null,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "ended_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DeliveryOut"];
                 };
             };
@@ -15105,33 +11538,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *           "action": "action",
-                     *           "status": "active",
-                     *           "required_role": "required_role",
-                     *           "rule": {
-                     *             "action": "action",
-                     *             "gate": "gate",
-                     *             "required_role": "required_role",
-                     *             "on_timeout": "on_timeout",
-                     *             "hours": 1
-                     *           },
-                     *           "context": {},
-                     *           "requested_at": "2026-11-16T09:30:00Z",
-                     *           "due_at": "2026-11-16T09:30:00Z",
-                     *           "decided_at": "2026-11-16T09:30:00Z",
-                     *           "decided_by": "ada",
-                     *           "reason": "no longer needed"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ApprovalOut_"];
                 };
             };
@@ -15155,29 +11561,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "action": "action",
-                     *       "status": "active",
-                     *       "required_role": "required_role",
-                     *       "rule": {
-                     *         "action": "action",
-                     *         "gate": "gate",
-                     *         "required_role": "required_role",
-                     *         "on_timeout": "on_timeout",
-                     *         "hours": 1
-                     *       },
-                     *       "context": {},
-                     *       "requested_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "decided_at": "2026-11-16T09:30:00Z",
-                     *       "decided_by": "ada",
-                     *       "reason": "no longer needed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ApprovalOut"];
                 };
             };
@@ -15198,12 +11581,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "decision": "approve",
-                 *       "reason": "I know this customer."
-                 *     }
-                 */
                 "application/json": components["schemas"]["DecisionIn"];
             };
         };
@@ -15214,29 +11591,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "appr_01M7HYQ427F9G1H3J5K7M9N1P3",
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "run_id": "run_01M7HYQ3W1A9B8C7D6E5F4G3HJ",
-                     *       "action": "action",
-                     *       "status": "active",
-                     *       "required_role": "required_role",
-                     *       "rule": {
-                     *         "action": "action",
-                     *         "gate": "gate",
-                     *         "required_role": "required_role",
-                     *         "on_timeout": "on_timeout",
-                     *         "hours": 1
-                     *       },
-                     *       "context": {},
-                     *       "requested_at": "2026-11-16T09:30:00Z",
-                     *       "due_at": "2026-11-16T09:30:00Z",
-                     *       "decided_at": "2026-11-16T09:30:00Z",
-                     *       "decided_by": "ada",
-                     *       "reason": "no longer needed"
-                     *     }
-                     */
                     "application/json": components["schemas"]["ApprovalOut"];
                 };
             };
@@ -15260,18 +11614,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example [
-                     *       {
-                     *         "name": "handbook",
-                     *         "description": "What we tell newcomers",
-                     *         "parameters": {},
-                     *         "action": "action",
-                     *         "safety_mode": "safety_mode",
-                     *         "gate": "gate"
-                     *       }
-                     *     ]
-                     */
                     "application/json": components["schemas"]["ToolOut"][];
                 };
             };
@@ -15343,43 +11685,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *           "kind": "session",
-                     *           "subject": "subject",
-                     *           "erased_by": "erased_by",
-                     *           "erased_at": "2026-11-16T09:30:00Z",
-                     *           "reason": "asked",
-                     *           "sessions": [
-                     *             "session"
-                     *           ],
-                     *           "stores": {
-                     *             "database": {
-                     *               "erased": {},
-                     *               "changed": {}
-                     *             },
-                     *             "content": {
-                     *               "files": 1
-                     *             },
-                     *             "graphs": {
-                     *               "threads": 1
-                     *             }
-                     *           },
-                     *           "kept": [
-                     *             {
-                     *               "what": "what",
-                     *               "count": 1,
-                     *               "why": "why"
-                     *             }
-                     *           ],
-                     *           "pseudonym": null
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_ReceiptOut_"];
                 };
             };
@@ -15403,39 +11708,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "rcpt_01M7HYQ438Q0R2S4T6V8W0X2Y4",
-                     *       "kind": "session",
-                     *       "subject": "subject",
-                     *       "erased_by": "erased_by",
-                     *       "erased_at": "2026-11-16T09:30:00Z",
-                     *       "reason": "asked",
-                     *       "sessions": [
-                     *         "session"
-                     *       ],
-                     *       "stores": {
-                     *         "database": {
-                     *           "erased": {},
-                     *           "changed": {}
-                     *         },
-                     *         "content": {
-                     *           "files": 1
-                     *         },
-                     *         "graphs": {
-                     *           "threads": 1
-                     *         }
-                     *       },
-                     *       "kept": [
-                     *         {
-                     *           "what": "what",
-                     *           "count": 1,
-                     *           "why": "why"
-                     *         }
-                     *       ],
-                     *       "pseudonym": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReceiptOut"];
                 };
             };
@@ -15456,17 +11728,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "retired_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["SealKeysOut"];
                 };
             };
@@ -15490,13 +11751,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "retired_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["SealKeyOut"];
                 };
             };
@@ -15538,12 +11792,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                 *       "carried": "carried"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AdoptIn"];
             };
         };
@@ -15554,82 +11802,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "status": "active",
-                     *       "agent": "concierge",
-                     *       "owner": "ada",
-                     *       "title": "A table for two",
-                     *       "revision": 4,
-                     *       "version": 3,
-                     *       "turns": 2,
-                     *       "epoch": 1,
-                     *       "double_text": "enqueue",
-                     *       "preferences": {
-                     *         "model": "small",
-                     *         "plugins": {},
-                     *         "level": 1
-                     *       },
-                     *       "mounts": [
-                     *         {
-                     *           "kind": "knowledge_base",
-                     *           "id": "kb_01M7HYQ3X2K4M6N8P0Q2R4S6T8",
-                     *           "revision": 4,
-                     *           "mounted_at": "2026-11-16T09:30:00Z",
-                     *           "source": "tenant",
-                     *           "mode": "follow",
-                     *           "manifest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *           "state": "effective"
-                     *         }
-                     *       ],
-                     *       "packs": [
-                     *         "table-booking@1.0.0"
-                     *       ],
-                     *       "intent": {
-                     *         "code": "BOOK_TABLE",
-                     *         "state": "DETAILS",
-                     *         "locked": false,
-                     *         "missing": [
-                     *           "date"
-                     *         ]
-                     *       },
-                     *       "from_session_id": null,
-                     *       "idle_for_seconds": 1,
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "last_active_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "closed_at": "2026-11-16T09:30:00Z",
-                     *       "closed_reason": null,
-                     *       "pause_reason": null,
-                     *       "tenant": "acme",
-                     *       "module": "research",
-                     *       "project_id": "proj_01M7HYQ45AH2J4K6M8N0P2Q4R6",
-                     *       "objective_id": "obj_01M7HYQ46BS3T5V7W9X1Y3Z5A7",
-                     *       "objective": null,
-                     *       "policy": "exploratory",
-                     *       "model_profile": null,
-                     *       "backend": "default",
-                     *       "limits": {},
-                     *       "needs_isolation": false,
-                     *       "context_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb22cd15d6c15b0f00a08",
-                     *       "context_chain": [
-                     *         {
-                     *           "level": "tenant",
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "revision": 4
-                     *         }
-                     *       ],
-                     *       "provenance": {},
-                     *       "thread": null,
-                     *       "fork_of": null,
-                     *       "fork_turn": null,
-                     *       "history_erased": false,
-                     *       "pruned_at": "2026-11-16T09:30:00Z",
-                     *       "archived_at": "2026-11-16T09:30:00Z",
-                     *       "archive": null
-                     *     }
-                     */
                     "application/json": components["schemas"]["SessionOut"];
                 };
             };
@@ -15653,16 +11825,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "agent": "concierge",
-                     *       "carried": "carried",
-                     *       "warnings": [
-                     *         "history_cut"
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["ReleasedOut"];
                 };
             };
@@ -15690,33 +11852,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *           "name": "handbook",
-                     *           "tenant": "acme",
-                     *           "user": "ada",
-                     *           "role": "member",
-                     *           "grants": [
-                     *             "tables:book"
-                     *           ],
-                     *           "limited_to": null,
-                     *           "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *           "rate": {
-                     *             "per_second": 1,
-                     *             "burst": 1
-                     *           },
-                     *           "created_by": "ada",
-                     *           "created_at": "2026-11-16T09:30:00Z",
-                     *           "expires_at": "2026-11-16T09:30:00Z",
-                     *           "revoked_at": "2026-11-16T09:30:00Z",
-                     *           "used_at": "2026-11-16T09:30:00Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Page_KeyOut_"];
                 };
             };
@@ -15731,11 +11866,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "handbook"
-                 *     }
-                 */
                 "application/json": components["schemas"]["KeyIn"];
             };
         };
@@ -15746,30 +11876,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z",
-                     *       "token": "token"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MadeKeyOut"];
                 };
             };
@@ -15793,29 +11899,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["KeyOut"];
                 };
             };
@@ -15839,29 +11922,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01M7HYQ49EV6W8X0Y2Z4A6B8C0",
-                     *       "name": "handbook",
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "rate": {
-                     *         "per_second": 1,
-                     *         "burst": 1
-                     *       },
-                     *       "created_by": "ada",
-                     *       "created_at": "2026-11-16T09:30:00Z",
-                     *       "expires_at": "2026-11-16T09:30:00Z",
-                     *       "revoked_at": "2026-11-16T09:30:00Z",
-                     *       "used_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["KeyOut"];
                 };
             };
@@ -15876,11 +11936,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "token"
-                 *     }
-                 */
                 "application/json": components["schemas"]["LoginIn"];
             };
         };
@@ -15891,24 +11946,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "rights": [
-                     *         "right"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "is_operator": false,
-                     *       "key_id": null,
-                     *       "expires_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MeOut"];
                 };
             };
@@ -15947,24 +11984,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "tenant": "acme",
-                     *       "user": "ada",
-                     *       "role": "member",
-                     *       "grants": [
-                     *         "tables:book"
-                     *       ],
-                     *       "rights": [
-                     *         "right"
-                     *       ],
-                     *       "limited_to": null,
-                     *       "session_id": "sess_01M7HYQ3V8Z4T2N6K0R5W9XBCD",
-                     *       "is_operator": false,
-                     *       "key_id": null,
-                     *       "expires_at": "2026-11-16T09:30:00Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["MeOut"];
                 };
             };
@@ -15985,12 +12004,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "alive",
-                     *       "version": "1.0.0"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };
@@ -16011,12 +12024,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "alive",
-                     *       "version": "1.0.0"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Health"];
                 };
             };

@@ -1,9 +1,26 @@
-import { NavLink, Outlet, useParams } from "react-router";
+import { Pin } from "lucide-react";
+import { useEffect } from "react";
+import { Link, Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
 import { addresses } from "../../addresses.ts";
+import { useLayout } from "../../api/layout.ts";
+import type { SessionOut } from "../../api/schema.gen.ts";
 import { useSession } from "../../api/sessions.ts";
 import { Status } from "../../ui/badge.tsx";
-import { Asked } from "../../ui/notice.tsx";
+import { Asked, Loading } from "../../ui/notice.tsx";
+import { Countdown } from "../../ui/time.tsx";
+import { SessionActions } from "./session-actions.tsx";
 import css from "./session-page.module.css";
+import { SessionTitle } from "./session-title.tsx";
+
+/** The ways to look at a session; the last one is kept in its layout, so that coming back leads there. */
+const VIEWS = {
+  chat: { name: "Chat", at: addresses.session },
+  why: { name: "Why", at: (id: string) => addresses.why(id) },
+  knowledge: { name: "Knowledge", at: addresses.knowledge },
+  scope: { name: "Scope", at: addresses.scope },
+  history: { name: "History", at: addresses.history },
+} as const;
+type View = keyof typeof VIEWS;
 
 /** One session: its name, how it stands, and the ways to look at it. */
 export function SessionPage() {
@@ -12,33 +29,77 @@ export function SessionPage() {
   return (
     <div className={css.page}>
       <Asked query={session} what="Opening the session">
-        {(found) => (
-          <>
-            <header className={css.head}>
-              <h1 className="one-line">{found.title ?? "Untitled session"}</h1>
-              <Status of={found.status} />
-            </header>
-            <nav aria-label="Session" className={css.tabs}>
-              <Tab to={addresses.session(sessionId)} name="Chat" />
-              <Tab to={addresses.why(sessionId)} name="Why" />
-              <Tab to={addresses.knowledge(sessionId)} name="Knowledge" />
-              <Tab to={addresses.scope(sessionId)} name="Scope" />
-              <Tab to={addresses.history(sessionId)} name="History" />
-            </nav>
-            <div className={css.body}>
-              <Outlet />
-            </div>
-          </>
-        )}
+        {(found) => <Opened key={found.id} session={found} />}
       </Asked>
     </div>
   );
 }
 
-function Tab({ to, name }: { readonly to: string; readonly name: string }) {
+function Opened({ session }: { readonly session: SessionOut }) {
+  const { pathname, search } = useLocation();
+  const { layout, isReady, keep } = useLayout(session.id);
+  const isComingBack = new URLSearchParams(search).has("back");
+  const view = viewAt(pathname);
+  useEffect(() => {
+    if (isReady && !isComingBack) keep({ view });
+  }, [isReady, isComingBack, view, keep]);
+  if (isComingBack) {
+    if (!isReady) return <Loading what="Going back to where you were" />;
+    return <Navigate to={VIEWS[knownView(layout.view)].at(session.id)} replace />;
+  }
   return (
-    <NavLink to={to} end={name === "Chat"} className={({ isActive }) => `${css.tab} ${isActive ? css.here : ""}`}>
-      {name}
-    </NavLink>
+    <>
+      <header className={css.head}>
+        <SessionTitle session={session} />
+        <Status of={session.status} />
+        <Standing session={session} />
+        <SessionActions session={session} />
+      </header>
+      <nav aria-label="Session" className={css.tabs}>
+        {Object.entries(VIEWS).map(([key, { name, at }]) => (
+          <NavLink
+            key={key}
+            to={at(session.id)}
+            end={key === "chat"}
+            className={({ isActive }) => `${css.tab} ${isActive ? css.here : ""}`}
+          >
+            {name}
+          </NavLink>
+        ))}
+      </nav>
+      <div className={css.body}>
+        <Outlet />
+      </div>
+    </>
   );
+}
+
+/** What is pinned here, and how long the session still lasts. */
+function Standing({ session }: { readonly session: SessionOut }) {
+  const pinned = session.mounts.filter((mount) => mount.source === "session").length;
+  return (
+    <span className={`soft ${css.standing}`}>
+      {pinned > 0 && (
+        <Link to={addresses.scope(session.id)} className={css.pinned}>
+          <Pin aria-hidden /> {pinned} pinned
+        </Link>
+      )}
+      {session.status === "active" && (
+        <span>
+          expires in <Countdown until={session.expires_at} />
+        </span>
+      )}
+      {session.status === "paused" && <span>{session.pause_reason ?? "paused"}</span>}
+      {(session.status === "closed" || session.status === "expired") && <span>{session.closed_reason}</span>}
+    </span>
+  );
+}
+
+function viewAt(pathname: string): View {
+  const part = pathname.split("/")[3] ?? "";
+  return knownView(part);
+}
+
+function knownView(name: unknown): View {
+  return typeof name === "string" && name in VIEWS ? (name as View) : "chat";
 }

@@ -1,0 +1,51 @@
+import { Pencil } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import type { SessionOut } from "../../api/schema.gen.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { useSessionChange } from "./queries.ts";
+import css from "./session-page.module.css";
+
+/** What people call the session, and a way to call it something else. */
+export function SessionTitle({ session }: { readonly session: SessionOut }) {
+  const [isOpen, setOpen] = useState(false);
+  const [title, setTitle] = useState("");
+  const { rename } = useSessionChange(session.id);
+  const isOver = session.status === "closed" || session.status === "expired";
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    rename.mutate(title.trim(), { onSuccess: () => setOpen(false) });
+  };
+  return (
+    <>
+      <h1 className={`one-line ${css.title}`}>{session.title ?? "Untitled session"}</h1>
+      {!isOver && (
+        <IconButton
+          label="Rename"
+          onClick={() => {
+            setTitle(session.title ?? "");
+            setOpen(true);
+          }}
+        >
+          <Pencil aria-hidden />
+        </IconButton>
+      )}
+      <Dialog title="Rename the session" isOpen={isOpen} onClosed={() => setOpen(false)}>
+        <form className="stack" onSubmit={save}>
+          <TextField
+            label="Title"
+            value={title}
+            maxLength={200}
+            required
+            autoFocus
+            onChange={(event) => setTitle(event.target.value)}
+          />
+          <Button look="primary" type="submit" isBusy={rename.isPending}>
+            Save
+          </Button>
+        </form>
+      </Dialog>
+    </>
+  );
+}
