@@ -17,6 +17,8 @@ export interface Attempt {
   readonly shown: string;
   /** What it asked and has not been told yet. */
   readonly question: string | null;
+  /** What it asked before and was told; the answer is known where it was given. */
+  readonly asked: ReadonlyArray<{ readonly question: string; readonly answer: string | null }>;
   readonly error: RunErrorOut | null;
   readonly queueNo: number;
   readonly feedNo: number;
@@ -92,6 +94,7 @@ export function attemptOf(run: RunOut): Attempt {
     said: run.said ?? [],
     shown: "",
     question: run.status === "waiting" ? (run.text ?? null) : null,
+    asked: [],
     error: run.error,
     queueNo: run.queue_no,
     feedNo: run.feed_no,
@@ -110,7 +113,8 @@ export function applyFrames(known: Conversation, frames: readonly Frame[]): Conv
 function applyFrame(known: Conversation, frame: Frame): Conversation {
   if (frame.type === "stream.broken" || frame.seq <= known.seen) return known;
   const next = { ...known, seen: frame.seq };
-  if (frame.type === "session.reset") return { ...next, epoch: Math.max(known.epoch, frame.data.epoch ?? known.epoch + 1) };
+  if (frame.type === "session.reset")
+    return { ...next, epoch: Math.max(known.epoch, frame.data.epoch ?? known.epoch + 1) };
   if (frame.type === "approval.decided")
     return { ...next, approvals: known.approvals.filter((each) => each.id !== frame.data.approval_id) };
   if (frame.run_id === null) return next;
@@ -133,7 +137,7 @@ function changed(run: Attempt, frame: Frame): Attempt {
     case "run.waiting":
       return { ...run, status: "waiting", question: frame.data.question ?? "", shown: "", tools: {} };
     case "run.answered":
-      return { ...run, status: "running", question: null };
+      return answeredRun(run, null);
     case "tool.started":
     case "tool.finished":
       return { ...run, tools: { ...run.tools, [frame.data.key ?? "tool"]: frame.data.status ?? "" } };
@@ -149,6 +153,25 @@ function changed(run: Attempt, frame: Frame): Attempt {
     default:
       return end === undefined ? run : { ...run, status: end, question: null, error: errorIn(frame) };
   }
+}
+
+/** The question was answered, whoever did it; it is told once. */
+function answeredRun(run: Attempt, answer: string | null): Attempt {
+  if (run.question === null) return { ...run, status: "running" };
+  return { ...run, status: "running", question: null, asked: [...run.asked, { question: run.question, answer }] };
+}
+
+/** The question of a run was answered on this page. */
+export function withAnswer(known: Conversation, runId: string, answer: string): Conversation {
+  const run = known.runs[runId];
+  if (run === undefined || !isOpen(run)) return known;
+  const last = run.asked.at(-1);
+  // The feed may have been quicker and told that it is answered, but not how.
+  const told =
+    run.question === null && last !== undefined
+      ? { ...run, asked: [...run.asked.slice(0, -1), { ...last, answer: last.answer ?? answer }] }
+      : answeredRun(run, answer);
+  return { ...known, runs: { ...known.runs, [runId]: told } };
 }
 
 function errorIn(frame: Frame): RunErrorOut | null {
@@ -179,6 +202,7 @@ function unknownRun(id: string, frame: Frame): Attempt {
     said: [],
     shown: "",
     question: null,
+    asked: [],
     error: null,
     queueNo: typeof told.queue_no === "number" ? told.queue_no : Number.MAX_SAFE_INTEGER,
     feedNo: frame.seq,
@@ -223,6 +247,7 @@ function joined(before: Attempt, fresh: Attempt): Attempt {
     said: fresh.said.length > 0 ? fresh.said : before.said,
     status: isOpen(fresh) && isOpen(before) ? before.status : fresh.status,
     shown: before.shown,
+    asked: before.asked,
     question: isWaiting ? (before.question ?? fresh.question) : null,
     error: fresh.error ?? before.error,
     tools: before.tools,

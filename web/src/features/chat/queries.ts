@@ -10,6 +10,7 @@ import {
   conversationOf,
   newsIn,
   refreshed,
+  withAnswer,
   withMessages,
   withOlder,
   withRun,
@@ -41,23 +42,25 @@ export function useConversation(id: string) {
 }
 
 /** Folds the feed into the conversation for as long as the page is open; tells how the line stands. */
-export function useLive(id: string, isRead: boolean): LineState {
+export function useLive(id: string): { readonly isCut: boolean } {
   const queries = useQueryClient();
-  const [line, setLine] = useState<LineState>("connecting");
+  const [isCut, setCut] = useState(false);
   useEffect(() => {
-    if (!isRead) return;
+    const onLine = (state: LineState) => {
+      if (state !== "connecting") setCut(state === "cut");
+    };
     const leaving = new AbortController();
     const after = queries.getQueryData<Conversation>(conversationKey(id))?.seen ?? 0;
     void follow({
       path: `/api/v1/sessions/${encodeURIComponent(id)}/feed`,
       after,
       signal: leaving.signal,
-      onLine: setLine,
+      onLine,
       onFrames: (frames) => keepFrames(queries, id, frames),
     });
     return () => leaving.abort();
-  }, [queries, id, isRead]);
-  return line;
+  }, [queries, id]);
+  return { isCut };
 }
 
 function keepFrames(queries: QueryClient, id: string, frames: readonly Frame[]): void {
@@ -78,6 +81,10 @@ function keepFrames(queries: QueryClient, id: string, frames: readonly Frame[]):
 
 function change(queries: QueryClient, id: string, to: (known: Conversation) => Conversation): void {
   queries.setQueryData<Conversation>(conversationKey(id), (known) => (known === undefined ? known : to(known)));
+}
+
+export function keepAnswer(queries: QueryClient, id: string, runId: string, answer: string): void {
+  change(queries, id, (known) => withAnswer(known, runId, answer));
 }
 
 /** Asks for what the feed does not tell of a run: what was said to it, and what took its place. */
@@ -141,6 +148,7 @@ async function olderOf(queries: QueryClient, id: string, known: Conversation): P
 async function runsBefore(id: string, known: Conversation) {
   if (known.oldestRun === null) return [];
   const query = { cursor: known.oldestRun, limit: MORE_MESSAGES };
-  return (await answered(api.GET("/api/v1/sessions/{session_id}/runs", { params: { path: { session_id: id }, query } })))
-    .items;
+  return (
+    await answered(api.GET("/api/v1/sessions/{session_id}/runs", { params: { path: { session_id: id }, query } }))
+  ).items;
 }

@@ -4,7 +4,13 @@ import { type Attempt, type Conversation, isOpen } from "./conversation.ts";
 
 export type Row =
   | { readonly kind: "message"; readonly key: string; readonly message: MessageOut; readonly run: Attempt | undefined }
-  | { readonly kind: "run"; readonly key: string; readonly run: Attempt; readonly epoch: number; readonly place: number }
+  | {
+      readonly kind: "run";
+      readonly key: string;
+      readonly run: Attempt;
+      readonly epoch: number;
+      readonly place: number;
+    }
   | { readonly kind: "epoch"; readonly key: string; readonly epoch: number };
 
 /** Whether it belongs to a run that began the session anew and said nothing itself. */
