@@ -44,7 +44,8 @@ def types() -> str:
     with tempfile.TemporaryDirectory() as folder:
         told, made = Path(folder) / "openapi.json", Path(folder) / "schema.gen.ts"
         told.write_text(json.dumps(only_the_shapes(asyncio.run(document()))), encoding="utf-8")
-        options = ("--root-types", "--root-types-no-schema-prefix")
+        # What has a default may be left out of a request; answers name all that they always hold as required.
+        options = ("--root-types", "--root-types-no-schema-prefix", "--default-non-nullable", "false")
         npm("exec", "--", "openapi-typescript", str(told), "-o", str(made), *options)
         return made.read_text(encoding="utf-8")
 

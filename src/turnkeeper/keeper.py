@@ -33,6 +33,7 @@ from turnkeeper.keeping.keys import Keys
 from turnkeeper.keeping.layers import Layers, Users
 from turnkeeper.keeping.limits import Limits
 from turnkeeper.keeping.manifests import Manifests
+from turnkeeper.keeping.overview import Overview
 from turnkeeper.keeping.packs import Packs
 from turnkeeper.keeping.pointers import Pointers
 from turnkeeper.keeping.resuming import Resuming
@@ -201,6 +202,16 @@ class Turnkeeper(Registering, Beginning, Talking, House):
             change_session=self.change_session,
         )
         self._resuming = Resuming(store, self.scoping)
+        self.overview = Overview(
+            store,
+            world.telemetry,
+            world.directory,
+            self.limits,
+            self._clock,
+            self.settings,
+            node=world.node,
+            started_at=self._started_at,
+        )
 
     def _keep_history(self) -> None:
         """What sessions were, and what their agents remember of it."""

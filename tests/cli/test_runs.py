@@ -151,3 +151,18 @@ def test_a_session_is_shown_to_programs(server: ServerProcess, kind: str) -> Non
 
     assert shown["policy"] == "standard"
     assert kind == "scope" or shown["state"]["messages"][0]["content"] == "remember milk"
+
+
+def test_a_running_house_can_be_looked_at(server: ServerProcess) -> None:
+    reply = server.api("secret-word").chat("Hello", agent="symbolic")
+
+    (listed,) = as_json(server, "runs", "list", reply["session_id"], "--status", "live,completed")
+    nodes, traffic = told(server, "nodes"), told(server, "traffic")
+    usage, limits = told(server, "usage", "--by", "day"), told(server, "limits")
+
+    assert listed["id"] == reply["run_id"]
+    assert ["alive" in nodes.stdout, "answers this" in nodes.stdout] == [True, True]
+    assert ["99 of 100 within" in traffic.stdout, "app_chat" in traffic.stdout] == [True, True]
+    assert "symbolic" in usage.stdout
+    assert ["messages" in limits.stdout, "queue_limit" in limits.stdout] == [True, True]
+    assert {done.returncode for done in (nodes, traffic, usage, limits)} == {0}

@@ -29,7 +29,7 @@ from turnkeeper.stores.migrations import migrations_of
 
 APPEND_ONLY = ("messages", "turns", "epochs", "feed", "checkpoints", "explanations", "audit")
 
-# Once a day, once for a user who leaves, or over few rows.
+# Once a day, once for a user who leaves, when an operator looks, or over few rows.
 MEANT_TO_WALK = {
     "acting_owners",
     "artifacts_of_user",
@@ -39,7 +39,9 @@ MEANT_TO_WALK = {
     "forget_requests",
     "gone_nodes",
     "layers_that_mention",
+    "leases_held",
     "list_seal_keys",
+    "live_runs",
     "living_nodes",
     "make_first_seal_key",
     "moves_of_session",

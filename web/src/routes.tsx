@@ -1,12 +1,14 @@
 import { createBrowserRouter, Navigate, type RouteObject } from "react-router";
 import { Broken } from "./features/shell/broken.tsx";
 import { Shell } from "./features/shell/shell.tsx";
+import { Coach } from "./features/tour/coach.tsx";
 
 /** Each page is loaded when it is first opened. */
 const pages: RouteObject[] = [
-  { index: true, lazy: async () => ({ Component: (await import("./features/tour/home.tsx")).Home }) },
+  { index: true, lazy: async () => ({ Component: (await import("./features/sessions/home-page.tsx")).HomePage }) },
   { path: "chat", lazy: async () => ({ Component: (await import("./features/chat/chat-page.tsx")).ChatPage }) },
-  { path: "tour", lazy: async () => ({ Component: (await import("./features/tour/tour-page.tsx")).TourPage }) },
+  // The coach sees this address and leads home.
+  { path: "tour", element: null },
   {
     path: "sessions",
     lazy: async () => ({ Component: (await import("./features/sessions/sessions-page.tsx")).SessionsPage }),
@@ -46,6 +48,6 @@ const pages: RouteObject[] = [
 ];
 
 export const router = createBrowserRouter(
-  [{ path: "/", element: <Shell />, errorElement: <Broken />, children: pages }],
+  [{ path: "/", element: <Shell guide={<Coach />} />, errorElement: <Broken />, children: pages }],
   { basename: location.pathname.startsWith("/console") ? "/console" : "/" },
 );

@@ -15,6 +15,7 @@ from turnkeeper.cli.db_commands import db
 from turnkeeper.cli.flags import AsJson, flag, without_config
 from turnkeeper.cli.kb_commands import kbs
 from turnkeeper.cli.key_commands import keys
+from turnkeeper.cli.overview_commands import limits, nodes, traffic, usage
 from turnkeeper.cli.pack_commands import packs
 from turnkeeper.cli.run_commands import runs
 from turnkeeper.cli.scope_commands import agents, models, objectives, projects, scope, tenants, users
@@ -39,6 +40,8 @@ for group in (
     tenants, users, projects, objectives, agents, models, scope, seals,
 ):  # fmt: skip
     app.command(group)
+for look in (nodes, traffic, usage, limits):
+    app.command(look)
 
 
 def run(arguments: Sequence[str]) -> int:

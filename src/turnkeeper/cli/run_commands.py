@@ -13,18 +13,33 @@ RunRef = Annotated[str, Parameter(help="The id of the run.")]
 
 @runs.command(name="list")
 def list_runs(
-    session: Annotated[str, Parameter(help="The id of the session.")],
+    session: Annotated[str | None, Parameter(help="The id of a session.", show_default=False)] = None,
     /,
     *,
+    status: Annotated[
+        str | None,
+        Parameter(name="--status", help="Such as live, or failed,timed_out.", show_default=False),
+    ] = None,
+    agent: Annotated[
+        str | None, Parameter(name="--agent", help="Only those of this agent.", show_default=False)
+    ] = None,
+    since: Annotated[
+        str | None, Parameter(name="--since", help="Only those accepted then or later.", show_default=False)
+    ] = None,
+    until: Annotated[
+        str | None, Parameter(name="--until", help="Only those accepted before.", show_default=False)
+    ] = None,
     limit: Limit = None,
     json: AsJson = False,
     url: Server = None,
     token: Token = None,
 ) -> int:
-    """List the runs of a session, newest first, whatever their end."""
+    """List runs, newest first: of a session, or of all that one may see."""
     from turnkeeper.cli.runs import list_runs
+    from turnkeeper.cli.sessions import moment_in_utc
 
-    return list_runs(session, limit, as_json=json, url=url, token=token)
+    sought = {"status": status, "agent": agent, "since": moment_in_utc(since), "until": moment_in_utc(until)}
+    return list_runs(session, sought, limit, as_json=json, url=url, token=token)
 
 
 @runs.command(name="show")

@@ -1,5 +1,7 @@
 """Runs on a server: how they stand, what they ask, and stopping them."""
 
+from collections.abc import Mapping
+
 from turnkeeper.cli.asking import with_server
 from turnkeeper.cli.say import put_out
 from turnkeeper.cli.showing import Listing, named, put_json, show_list, show_one, shown_facts
@@ -7,9 +9,22 @@ from turnkeeper.cli.tables import moment
 from turnkeeper.cli.talk import HttpTalk, Told
 
 
-def list_runs(session_id: str, limit: int | None, *, as_json: bool, url: str | None, token: str | None) -> int:
-    none = f"Nothing was said in it yet. Say something with: turnkeeper chat --session {session_id}"
-    listing = Listing(path=named("sessions", session_id, "runs"), row=_row, none=none, limit=limit)
+def list_runs(
+    session_id: str | None,
+    sought: Mapping[str, str | None],
+    limit: int | None,
+    *,
+    as_json: bool,
+    url: str | None,
+    token: str | None,
+) -> int:
+    if session_id is not None and not any(sought.values()):
+        none = f"Nothing was said in it yet. Say something with: turnkeeper chat --session {session_id}"
+        listing = Listing(path=named("sessions", session_id, "runs"), row=_row, none=none, limit=limit)
+    else:
+        none = "There are no runs yet. Say something with: turnkeeper chat"
+        query = {**sought, "session_id": session_id}
+        listing = Listing(path="/runs", row=_row, query=query, none=none, limit=limit)
     return show_list(listing, as_json=as_json, url=url, token=token)
 
 

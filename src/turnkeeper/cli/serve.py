@@ -83,6 +83,10 @@ def serve(wanted: Wanted) -> int:
             keeper.agent(name)(function)
         for set_up in setups:
             set_up(keeper)
+        if wanted.demo:
+            from turnkeeper.cli.demo import set_up_demo
+
+            set_up_demo(keeper)
         tokens = Tokens(keeper, identities)
         bus = BusBeside(keeper, tokens, bus_setups, is_asked_for="bus_port" in known.sources)
         return _run(keeper, tokens, bound, made_token, bus, demo=wanted.demo)

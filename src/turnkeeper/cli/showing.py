@@ -85,6 +85,10 @@ def put_rows(rows: Sequence[Sequence[str]], *, none: str) -> None:
     put_out(table(rows or [[none]], terminal_columns()))
 
 
+def shown_rows(rows: Sequence[Sequence[str]]) -> str:
+    return table(rows, terminal_columns())
+
+
 def shown_facts(named: Mapping[str, object] | Sequence[tuple[str, object]]) -> str:
     return facts(named, terminal_columns())
 

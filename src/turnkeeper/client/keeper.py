@@ -17,6 +17,7 @@ from turnkeeper.client.definitions import Definitions
 from turnkeeper.client.erasure import Erasing
 from turnkeeper.client.keys import Keys, Me
 from turnkeeper.client.layers import Layers, Users
+from turnkeeper.client.overview import Overview
 from turnkeeper.client.packs import Packs
 from turnkeeper.client.retrying import Retries
 from turnkeeper.client.runs import Runs
@@ -58,6 +59,7 @@ class Turnkeeper(Talking, Sessions, Runs):
         self.erasure = Erasing(transport)
         self.keys = Keys(transport)
         self.manifests = Manifests(transport)
+        self.overview = Overview(transport)
         self.packs = Packs(transport)
         self.pointers = Pointers(transport)
         self.scoping = Scoping(transport)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from turnkeeper.errors import DatabaseMoving, RateLimited, TooManyStreams
 from turnkeeper.model.ids import TenantId
+from turnkeeper.model.limit import Allowance, RateLeft
 from turnkeeper.model.policy import Policy, Rate
 from turnkeeper.ports.buckets import MESSAGES, BucketStore
 from turnkeeper.ports.clock import Clock
@@ -56,6 +57,19 @@ class Limits:
         # Others may have filled it while this one waited.
         purse.tokens += int(taken) - 1
         purse.until = now + KEPT_FOR
+
+    async def left(self, tenant: TenantId, name: str = MESSAGES, *, rate: Rate | None = None) -> RateLeft:
+        """How much of a bucket can be asked for now: what is in it, and what this node took out in advance."""
+        rate, now = rate or self.policy.rate_of(tenant), self.clock.now()
+        purse = self._purses.get((tenant, name))
+        ahead = purse.tokens if purse and purse.until and now < purse.until else 0
+        left = min(float(rate.burst), await self.buckets.left(tenant, rate, name=name) + ahead)
+        full_at = now + timedelta(seconds=(rate.burst - left) / rate.per_second)
+        return RateLeft(name=name, per_second=rate.per_second, burst=rate.burst, left=left, full_at=full_at)
+
+    def streams_of(self, tenant: TenantId) -> Allowance:
+        """How many streams of a tenant are open on this node."""
+        return Allowance(name="streams", limit=self.most_streams, used=self._streams.get(tenant, 0))
 
     @contextmanager
     def stream(self, tenant: TenantId) -> Iterator[None]:

@@ -16,3 +16,6 @@ class BucketStore(Protocol):
         Now is what the database says, as for leases: a node whose clock is wrong takes nothing from the others. A clock
         that goes back takes nothing away and gives nothing.
         """
+
+    async def left(self, tenant: TenantId, rate: Rate, *, name: str = MESSAGES) -> float:
+        """How many tokens are in a bucket now. Takes none, and waits for nobody."""

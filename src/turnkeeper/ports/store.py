@@ -23,6 +23,7 @@ from turnkeeper.ports.knowledge_bases import KnowledgeBaseStore
 from turnkeeper.ports.layers import LayerStore
 from turnkeeper.ports.nodes import NodeStore
 from turnkeeper.ports.outbox import OutboxStore
+from turnkeeper.ports.overview import OverviewStore
 from turnkeeper.ports.packs import PackStore
 from turnkeeper.ports.runs import RunStore
 from turnkeeper.ports.scopes import Reach
@@ -94,3 +95,4 @@ class Store:
     seals: SealStore
     keys: KeyStore
     revisions: RevisionStore
+    overview: OverviewStore

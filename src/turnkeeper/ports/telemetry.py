@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-from turnkeeper.model.ids import TenantId, TraceId
+from turnkeeper.model.ids import NodeId, TenantId, TraceId
 from turnkeeper.model.trace_context import TraceContext
+from turnkeeper.model.traffic import Traffic
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 RESUMED, REFUSED = "resumed", "refused"
@@ -41,6 +43,9 @@ class Telemetry(Protocol):
 
     def bus(self, counts: Callable[[], Mapping[str, int]]) -> None:
         """What the bus of this process has counted; asked whenever somebody looks."""
+
+    def traffic(self, tenant: TenantId, *, node: NodeId, since: datetime) -> Traffic:
+        """What was counted for a tenant since this process began, which was then."""
 
     def rejected_envelope_rate(self, tenant: str, reason: str) -> float: ...
 

@@ -4,7 +4,7 @@ import mimetypes
 from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from turnkeeper.errors import RouteNotFound
 from turnkeeper.server.openapi import problems_of_a_page
@@ -34,10 +34,16 @@ UNBUILT = """<!doctype html>
 """
 
 
-@router.get("/", name="welcome", response_class=HTMLResponse)
-async def welcome() -> Response:
-    """The console: talk, come back to a topic, and see why a turn came out as it did."""
-    return _page()
+@router.get(
+    "/",
+    name="welcome",
+    status_code=307,
+    response_class=RedirectResponse,
+    responses={307: {"description": "Where the console is"}},
+)
+async def welcome() -> RedirectResponse:
+    """Leads to the console; a browser takes the token behind the # of the printed link along."""
+    return RedirectResponse("console/", headers=HEADERS)
 
 
 @router.get(

@@ -39,6 +39,7 @@ TAGS = [
     for name, description in (
         ("chat", "Say something and get the answer, as JSON or as a stream. Begin here."),
         ("sessions", "Conversations: begin, find, read, pause, reset, close and fork them."),
+        ("overview", "What goes on in a tenant: runs, nodes, traffic, usage and limits."),
         ("runs", "Attempts to answer: follow, cancel and answer them."),
         ("explanations", "Why a run came out as it did, failed ones too."),
         ("units", "What a session knows."),

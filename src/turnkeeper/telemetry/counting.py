@@ -3,12 +3,22 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from turnkeeper.errors import ExtraMissing
-from turnkeeper.model.ids import TenantId, TraceId
+from turnkeeper.model.ids import NodeId, TenantId, TraceId
 from turnkeeper.model.trace_context import TraceContext
+from turnkeeper.model.traffic import (
+    EnvelopeCount,
+    Latency,
+    ProcessCounts,
+    ResumeCount,
+    Traffic,
+    WarningCount,
+    latency,
+)
 from turnkeeper.ports.telemetry import ACCEPTED, RESUMED, Accepting
 
 if TYPE_CHECKING:
@@ -32,6 +42,14 @@ class Times:
         place = next((place for place, bound in enumerate(BOUNDS_MS) if ms <= bound), len(BOUNDS_MS))
         self.buckets[place] += 1
         self.total += ms
+
+    def add_all(self, others: "Times") -> None:
+        self.buckets = [own + other for own, other in zip(self.buckets, others.buckets, strict=True)]
+        self.total += others.total
+
+    @property
+    def latency(self) -> Latency:
+        return latency(BOUNDS_MS, self.buckets, self.total)
 
     @property
     def count(self) -> int:
@@ -92,6 +110,38 @@ class Counts:
         self, name: str, trace_id: TraceId, caller: TraceContext | None, facts: Mapping[str, str]
     ) -> AbstractContextManager[object]:
         return _NOTHING
+
+    def traffic(self, tenant: TenantId, *, node: NodeId, since: datetime) -> Traffic:
+        """What was counted for one tenant; what no tenant is told of stands under `process`."""
+        with self._lock:
+            accepted = Times()
+            for (whose, _, _, outcome), times in self.acceptance.items():
+                if whose == tenant and outcome == ACCEPTED:
+                    accepted.add_all(times)
+            return Traffic(
+                node=node,
+                since=since,
+                acceptance=accepted.latency,
+                envelopes=tuple(
+                    EnvelopeCount(outcome=outcome, reason=reason, channel=channel, mode=mode, count=count)
+                    for (whose, outcome, reason, channel, mode), count in sorted(self.envelopes.items())
+                    if whose == tenant
+                ),
+                resumes=tuple(
+                    ResumeCount(outcome=outcome, reason=reason, count=count)
+                    for (whose, outcome, reason), count in sorted(self.resumes.items())
+                    if whose == tenant
+                ),
+                process=ProcessCounts(
+                    warnings=tuple(
+                        WarningCount(channel=channel, code=code, count=count)
+                        for (channel, code), count in sorted(self.warnings.items())
+                    ),
+                    dropped_frames=self.dropped,
+                    checkpoints=self.checkpoints.latency,
+                    bus=None if self._bus is None else dict(self._bus()),
+                ),
+            )
 
     # --- the rates that the page asks for
 

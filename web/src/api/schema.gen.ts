@@ -546,6 +546,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find runs
+         * @description One's own runs, newest first, and those in one's own sessions; owner and admin see all of their tenant.
+         *
+         *     At most 10,000 runs are looked at for one page: where few of them fit it is shorter than asked for, and `next` goes
+         *     on behind them.
+         */
+        get: operations["find_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List nodes
+         * @description The processes on this database, newest first, and which sessions of one's tenant each of them is running.
+         */
+        get: operations["list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/traffic": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read traffic
+         * @description What this process has counted for one's tenant since it began: `/metrics`, for people.
+         */
+        get: operations["read_traffic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read usage
+         * @description What the runs of one's tenant spent, span by span and by agent: at most 31 days by hour, or 366 by day.
+         *
+         *     Unless said, the last 24 hours or 30 days. Its cost grows with the runs of that time, and nothing else.
+         */
+        get: operations["read_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read limits
+         * @description How far the caller may go right now, and what is left: rates, quotas, streams, and the sizes of what is sent.
+         */
+        get: operations["read_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -2426,7 +2531,7 @@ export interface components {
              * @description Whether its tools must run apart from the server.
              * @default false
              */
-            needs_isolation: boolean;
+            needs_isolation?: boolean;
         };
         /**
          * AgentOut
@@ -2453,6 +2558,20 @@ export interface components {
             };
             /** Needs Isolation */
             needs_isolation: boolean;
+        };
+        /**
+         * AllowanceOut
+         * @description What there may be of something at most. Streams are those of this node, quotas those of the tenant.
+         */
+        AllowanceOut: {
+            /** Name */
+            name: string;
+            /** Limit */
+            limit: number;
+            /** Used */
+            used: number;
+            /** Left */
+            left: number;
         };
         /** AnswerIn */
         AnswerIn: {
@@ -2881,13 +3000,13 @@ export interface components {
              * @description Answer with events instead of one object.
              * @default false
              */
-            stream: boolean;
+            stream?: boolean;
             /**
              * Reset
              * @description Begin a new epoch with this message.
              * @default false
              */
-            reset: boolean;
+            reset?: boolean;
             /**
              * Params
              * @description Values for whoever answers, by name.
@@ -2918,7 +3037,7 @@ export interface components {
              * @default new
              * @enum {string}
              */
-            on_missing: "new" | "error";
+            on_missing?: "new" | "error";
             /**
              * Answers
              * @description The id of the waiting run that this message answers.
@@ -2930,7 +3049,7 @@ export interface components {
              * @default engine
              * @enum {string}
              */
-            custody: "engine" | "client";
+            custody?: "engine" | "client";
             /**
              * Carried
              * @description With custody `client`: `carried` of the newest reply, as it is.
@@ -2942,13 +3061,13 @@ export interface components {
              * @default any
              * @enum {string}
              */
-            freshness: "any" | "strict";
+            freshness?: "any" | "strict";
             /**
              * Cancel On Disconnect
              * @description Stop the run when this connection is lost.
              * @default false
              */
-            cancel_on_disconnect: boolean;
+            cancel_on_disconnect?: boolean;
         };
         /**
          * ChatOut
@@ -3366,6 +3485,22 @@ export interface components {
             };
         };
         /**
+         * EnvelopeCountOut
+         * @description Envelopes that came out alike; `reason` is the code of a refusal.
+         */
+        EnvelopeCountOut: {
+            /** Outcome */
+            outcome: string;
+            /** Reason */
+            reason: string;
+            /** Channel */
+            channel: string;
+            /** Mode */
+            mode: string;
+            /** Count */
+            count: number;
+        };
+        /**
          * ErasedKind
          * @enum {string}
          */
@@ -3478,7 +3613,7 @@ export interface components {
             /** Root Frame Id */
             root_frame_id: string | null;
             /** Nodes */
-            nodes: components["schemas"]["NodeOut"][];
+            nodes: components["schemas"]["turnkeeper__server__wire_explanations__NodeOut"][];
             /** Edges */
             edges: components["schemas"]["EdgeOut"][];
             /** Left Out */
@@ -3495,6 +3630,32 @@ export interface components {
             status: string;
             /** Version */
             version: string;
+        };
+        /**
+         * HeldLeaseOut
+         * @description What a node runs right now; `queued` is how many messages wait behind it.
+         */
+        HeldLeaseOut: {
+            /** Session Id */
+            session_id: string;
+            /** Run Id */
+            run_id: string;
+            /** Agent */
+            agent: string;
+            /** Fence */
+            fence: number;
+            /**
+             * Taken At
+             * Format: date-time
+             */
+            taken_at: string;
+            /**
+             * Expires At
+             * Format: date-time
+             */
+            expires_at: string;
+            /** Queued */
+            queued: number;
         };
         /**
          * HttpReplyIn
@@ -3685,6 +3846,32 @@ export interface components {
             used_at: string | null;
         };
         /**
+         * LatencyBucketOut
+         * @description How many took at most so long and longer than the bucket before; the last one has no bound.
+         */
+        LatencyBucketOut: {
+            /** Up To Ms */
+            up_to_ms: number | null;
+            /** Count */
+            count: number;
+        };
+        /**
+         * LatencyOut
+         * @description How long something took; `p50_ms` and `p99_ms` are read between the bounds of buckets.
+         */
+        LatencyOut: {
+            /** Count */
+            count: number;
+            /** Mean Ms */
+            mean_ms: number | null;
+            /** P50 Ms */
+            p50_ms: number | null;
+            /** P99 Ms */
+            p99_ms: number | null;
+            /** Buckets */
+            buckets: components["schemas"]["LatencyBucketOut"][];
+        };
+        /**
          * LayerChangeIn
          * @description What is to be different afterwards; what is left out stays as it is.
          */
@@ -3759,6 +3946,20 @@ export interface components {
          * @enum {string}
          */
         Level: "tenant" | "project" | "objective" | "agent" | "session";
+        /**
+         * LimitsOut
+         * @description What holds for the caller now; `sizes` are those of one request or session, by the name of their setting.
+         */
+        LimitsOut: {
+            /** Rates */
+            rates: components["schemas"]["RateLeftOut"][];
+            /** Allowances */
+            allowances: components["schemas"]["AllowanceOut"][];
+            /** Sizes */
+            sizes: {
+                [key: string]: number;
+            };
+        };
         /**
          * ListedSessionOut
          * @description `opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it.
@@ -4079,19 +4280,19 @@ export interface components {
              * @description Whether it calls no tools.
              * @default false
              */
-            no_tool_calls: boolean;
+            no_tool_calls?: boolean;
             /**
              * Citations Required
              * @description Whether an answer must say where it is from.
              * @default false
              */
-            citations_required: boolean;
+            citations_required?: boolean;
             /**
              * No External Network
              * @description Whether it stays inside of this network.
              * @default false
              */
-            no_external_network: boolean;
+            no_external_network?: boolean;
         };
         /** ModelOut */
         ModelOut: {
@@ -4249,35 +4450,10 @@ export interface components {
              */
             kind: "none";
         };
-        /**
-         * NodeOut
-         * @description Something that happened. `input` and `output` are shortened where they are long.
-         */
-        NodeOut: {
-            /** Id */
-            id: string;
-            /** Type */
-            type: string;
-            /** Label */
-            label: string;
-            /** Status */
-            status: string;
-            /** Frame Id */
-            frame_id: string | null;
-            /** Began Us */
-            began_us: number;
-            /** Took Us */
-            took_us: number;
-            /** Input */
-            input: string | null;
-            /** Output */
-            output: string | null;
-            /** Error */
-            error: string | null;
-            /** Metadata */
-            metadata: {
-                [key: string]: unknown;
-            };
+        /** NodesOut */
+        NodesOut: {
+            /** Items */
+            items: components["schemas"]["turnkeeper__server__wire_overview__NodeOut"][];
         };
         /** ObjectiveIn */
         ObjectiveIn: {
@@ -4357,7 +4533,7 @@ export interface components {
              * @description Whether it counts.
              * @default true
              */
-            enabled: boolean;
+            enabled?: boolean;
         };
         /** OverrideOut */
         OverrideOut: {
@@ -4668,7 +4844,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4688,7 +4864,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4719,7 +4895,7 @@ export interface components {
              * @default follow
              * @enum {string}
              */
-            mode: "follow" | "fixed";
+            mode?: "follow" | "fixed";
             /**
              * @description Which kind of thing it is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -4743,14 +4919,14 @@ export interface components {
              * @description The namespace of its name.
              * @default default
              */
-            namespace: string;
+            namespace?: string;
             /**
              * Kind
              * @description Which kind of thing it is.
              * @default bundle
              * @enum {string}
              */
-            kind: "bundle" | "corpus" | "snapshot";
+            kind?: "bundle" | "corpus" | "snapshot";
             /**
              * Manifest
              * @description The hash of a manifest.
@@ -4828,6 +5004,21 @@ export interface components {
             level: number | null;
         };
         /**
+         * ProcessCountsOut
+         * @description What is counted for all tenants of this process together; `bus` is null where none runs beside it.
+         */
+        ProcessCountsOut: {
+            /** Warnings */
+            warnings: components["schemas"]["WarningCountOut"][];
+            /** Dropped Frames */
+            dropped_frames: number;
+            checkpoints: components["schemas"]["LatencyOut"];
+            /** Bus */
+            bus: {
+                [key: string]: number;
+            } | null;
+        };
+        /**
          * PublishIn
          * @description Paths and the hashes of artifacts that are kept already. `pointer` is an id or `namespace/name`.
          */
@@ -4889,6 +5080,25 @@ export interface components {
              * @description How many may come at once.
              */
             burst: number;
+        };
+        /**
+         * RateLeftOut
+         * @description `left` can be asked for now, and the whole burst at `full_at`.
+         */
+        RateLeftOut: {
+            /** Name */
+            name: string;
+            /** Per Second */
+            per_second: number;
+            /** Burst */
+            burst: number;
+            /** Left */
+            left: number;
+            /**
+             * Full At
+             * Format: date-time
+             */
+            full_at: string;
         };
         /** RateOut */
         RateOut: {
@@ -4981,6 +5191,18 @@ export interface components {
             pointer_id: string;
             /** Manifest */
             manifest: string | null;
+        };
+        /**
+         * ResumeCountOut
+         * @description Sessions that were to be gone on with.
+         */
+        ResumeCountOut: {
+            /** Outcome */
+            outcome: string;
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
         };
         /**
          * ResumeViewOut
@@ -5458,7 +5680,7 @@ export interface components {
              * @default plain-text
              * @enum {string}
              */
-            kind: "plain-text" | "markdown" | "units";
+            kind?: "plain-text" | "markdown" | "units";
             /**
              * Session Id
              * @description The session whose units become the source, instead of `content`.
@@ -5514,6 +5736,46 @@ export interface components {
             base_revision?: number | null;
             /** Content */
             content: string;
+        };
+        /**
+         * Span
+         * @description Whole hours or days, in UTC.
+         * @enum {string}
+         */
+        Span: "hour" | "day";
+        /**
+         * SpentByOut
+         * @description What the runs of one agent spent that were accepted in the span that begins at `at`.
+         */
+        SpentByOut: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Agent */
+            agent: string;
+            spent: components["schemas"]["SpentOut"];
+        };
+        /**
+         * SpentOut
+         * @description `failed` are those that failed, ran out of time or were abandoned.
+         */
+        SpentOut: {
+            /** Runs */
+            runs: number;
+            /** Completed */
+            completed: number;
+            /** Failed */
+            failed: number;
+            /** Tokens */
+            tokens: number;
+            /** Cost Cents */
+            cost_cents: number;
+            /** Model Calls */
+            model_calls: number;
+            /** Tool Calls */
+            tool_calls: number;
         };
         /**
          * StageOut
@@ -5905,6 +6167,25 @@ export interface components {
             gate: string;
         };
         /**
+         * TrafficOut
+         * @description What `node` has counted for one's tenant since then; `acceptance` is of envelopes that were accepted.
+         */
+        TrafficOut: {
+            /** Node */
+            node: string;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            acceptance: components["schemas"]["LatencyOut"];
+            /** Envelopes */
+            envelopes: components["schemas"]["EnvelopeCountOut"][];
+            /** Resumes */
+            resumes: components["schemas"]["ResumeCountOut"][];
+            process: components["schemas"]["ProcessCountsOut"];
+        };
+        /**
          * UnitChangesOut
          * @description What became of the units: kept, superseded, or not kept and why.
          */
@@ -5984,7 +6265,7 @@ export interface components {
              * @default text
              * @enum {string}
              */
-            format: "text" | "units";
+            format?: "text" | "units";
             /**
              * Name
              * @description What the text is called as a source.
@@ -6038,6 +6319,26 @@ export interface components {
              */
             id: string;
         };
+        /**
+         * UsageOut
+         * @description Spans without a run are left out. `since` is the begin of the first span, `until` the end of the last.
+         */
+        UsageOut: {
+            by: components["schemas"]["Span"];
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Items */
+            items: components["schemas"]["SpentByOut"][];
+            total: components["schemas"]["SpentOut"];
+        };
         /** UserChangeIn */
         UserChangeIn: {
             /**
@@ -6074,7 +6375,7 @@ export interface components {
              * @default member
              * @enum {string}
              */
-            role: "owner" | "admin" | "member" | "viewer" | "agent";
+            role?: "owner" | "admin" | "member" | "viewer" | "agent";
         };
         /** UserOut */
         UserOut: {
@@ -6114,6 +6415,18 @@ export interface components {
             /** Step Id */
             step_id: string | null;
         };
+        /**
+         * WarningCountOut
+         * @description Warnings of Events.
+         */
+        WarningCountOut: {
+            /** Channel */
+            channel: string;
+            /** Code */
+            code: string;
+            /** Count */
+            count: number;
+        };
         /** PendingOut */
         turnkeeper__server__wire_checkpoints__PendingOut: {
             /** Kind */
@@ -6122,6 +6435,58 @@ export interface components {
             prompt: string;
             /** Deadline At */
             deadline_at: string | null;
+        };
+        /**
+         * NodeOut
+         * @description Something that happened. `input` and `output` are shortened where they are long.
+         */
+        turnkeeper__server__wire_explanations__NodeOut: {
+            /** Id */
+            id: string;
+            /** Type */
+            type: string;
+            /** Label */
+            label: string;
+            /** Status */
+            status: string;
+            /** Frame Id */
+            frame_id: string | null;
+            /** Began Us */
+            began_us: number;
+            /** Took Us */
+            took_us: number;
+            /** Input */
+            input: string | null;
+            /** Output */
+            output: string | null;
+            /** Error */
+            error: string | null;
+            /** Metadata */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * NodeOut
+         * @description A process on this database. `leases` are those of one's own tenant; `is_here` is the node that answers.
+         */
+        turnkeeper__server__wire_overview__NodeOut: {
+            /** Id */
+            id: string;
+            /** Started At */
+            started_at: string | null;
+            /** Seen At */
+            seen_at: string | null;
+            /** Is Alive */
+            is_alive: boolean;
+            /** Is Here */
+            is_here: boolean;
+            /** Agents */
+            agents: string[];
+            /** Lease Count */
+            lease_count: number;
+            /** Leases */
+            leases: components["schemas"]["HeldLeaseOut"][];
         };
         /**
          * PendingOut
@@ -6515,31 +6880,31 @@ export interface components {
              * @description When it was judged.
              * @default null
              */
-            phase: string | null;
+            phase?: string | null;
             /**
              * Value
              * @description `accept`, `retry`, `reject` or `escalate`.
              * @default null
              */
-            value: string | null;
+            value?: string | null;
             /**
              * Kind
              * @description What it is about.
              * @default null
              */
-            kind: string | null;
+            kind?: string | null;
             /**
              * Reasons
              * @description Why.
              * @default null
              */
-            reasons: string[] | null;
+            reasons?: string[] | null;
             /**
              * Step Id
              * @description Which step.
              * @default null
              */
-            step_id: string | null;
+            step_id?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -6571,7 +6936,7 @@ export interface components {
              * @description Why: `code`, `message` and `retryable`.
              * @default null
              */
-            error: {
+            error?: {
                 [key: string]: unknown;
             } | null;
         } & {
@@ -6892,17 +7257,17 @@ export interface components {
              * Stage
              * @default null
              */
-            stage: string | null;
+            stage?: string | null;
             /**
              * Retry After Ms
              * @default null
              */
-            retry_after_ms: number | null;
+            retry_after_ms?: number | null;
             /**
              * Details
              * @default null
              */
-            details: components["schemas"]["ProblemDetail"][] | null;
+            details?: components["schemas"]["ProblemDetail"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -6917,47 +7282,47 @@ export interface components {
              * Pointer
              * @default null
              */
-            pointer: string | null;
+            pointer?: string | null;
             /**
              * Parameter
              * @default null
              */
-            parameter: string | null;
+            parameter?: string | null;
             /**
              * Header
              * @default null
              */
-            header: string | null;
+            header?: string | null;
             /**
              * Code
              * @default null
              */
-            code: string | null;
+            code?: string | null;
             /**
              * Kind
              * @default null
              */
-            kind: string | null;
+            kind?: string | null;
             /**
              * File
              * @default null
              */
-            file: string | null;
+            file?: string | null;
             /**
              * Line
              * @default null
              */
-            line: number | null;
+            line?: number | null;
             /**
              * Column
              * @default null
              */
-            column: number | null;
+            column?: number | null;
             /**
              * Field
              * @default null
              */
-            field: string | null;
+            field?: string | null;
         };
         /**
          * RunAbandonedFrame
@@ -7066,37 +7431,37 @@ export interface components {
              * @description Who is to answer.
              * @default null
              */
-            agent: string | null;
+            agent?: string | null;
             /**
              * Queue No
              * @description Its place in the order of the session.
              * @default null
              */
-            queue_no: number | null;
+            queue_no?: number | null;
             /**
              * Created
              * @description Whether the session began with it; told to the sender.
              * @default null
              */
-            created: boolean | null;
+            created?: boolean | null;
             /**
              * Replaced Session Id
              * @description The id that was asked for, where another session began instead.
              * @default null
              */
-            replaced_session_id: string | null;
+            replaced_session_id?: string | null;
             /**
              * Replaced Reason
              * @description Why it was replaced.
              * @default null
              */
-            replaced_reason: string | null;
+            replaced_reason?: string | null;
             /**
              * Retry Of
              * @description The run that this one tries again.
              * @default null
              */
-            retry_of: string | null;
+            retry_of?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7262,19 +7627,19 @@ export interface components {
              * @description The number of the turn; a bare reset leaves none.
              * @default null
              */
-            turn: number | null;
+            turn?: number | null;
             /**
              * Finish
              * @description How the turn came to its end: `done` or `interrupted`.
              * @default null
              */
-            finish: string | null;
+            finish?: string | null;
             /**
              * Intent
              * @description What the user wants, in a session with a pack.
              * @default null
              */
-            intent: {
+            intent?: {
                 [key: string]: unknown;
             } | null;
             /**
@@ -7282,7 +7647,7 @@ export interface components {
              * @description With client custody: the state to send with the next message.
              * @default null
              */
-            carried: string | null;
+            carried?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7393,13 +7758,13 @@ export interface components {
              * @description Which attempt this is.
              * @default null
              */
-            attempt: number | null;
+            attempt?: number | null;
             /**
              * Text
              * @description Takes the place of what was shown since the last question.
              * @default null
              */
-            text: string | null;
+            text?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7560,7 +7925,7 @@ export interface components {
              * @description What it asks.
              * @default null
              */
-            question: string | null;
+            question?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7621,19 +7986,19 @@ export interface components {
              * @description Why it was denied.
              * @default null
              */
-            code: string | null;
+            code?: string | null;
             /**
              * Tool
              * @description Which tool.
              * @default null
              */
-            tool: string | null;
+            tool?: string | null;
             /**
              * Call Id
              * @description Which call.
              * @default null
              */
-            call_id: string | null;
+            call_id?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7744,13 +8109,13 @@ export interface components {
              * @description Its number.
              * @default null
              */
-            epoch: number | null;
+            epoch?: number | null;
             /**
              * Trigger
              * @description What reset it.
              * @default null
              */
-            trigger: string | null;
+            trigger?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -7918,19 +8283,19 @@ export interface components {
              * @description What is done once, however often it is tried.
              * @default null
              */
-            key: string | null;
+            key?: string | null;
             /**
              * Status
              * @description `begun`, `done`, `failed` or `unknown`.
              * @default null
              */
-            status: string | null;
+            status?: string | null;
             /**
              * Attempt
              * @description Which attempt this is.
              * @default null
              */
-            attempt: number | null;
+            attempt?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -7957,6 +8322,7 @@ export type AdoptIn = components['schemas']['AdoptIn'];
 export type AdvanceIn = components['schemas']['AdvanceIn'];
 export type AgentIn = components['schemas']['AgentIn'];
 export type AgentOut = components['schemas']['AgentOut'];
+export type AllowanceOut = components['schemas']['AllowanceOut'];
 export type AnswerIn = components['schemas']['AnswerIn'];
 export type ApprovalOut = components['schemas']['ApprovalOut'];
 export type ApprovalStatus = components['schemas']['ApprovalStatus'];
@@ -7999,6 +8365,7 @@ export type EffectOut = components['schemas']['EffectOut'];
 export type EffectsOut = components['schemas']['EffectsOut'];
 export type EntryIn = components['schemas']['EntryIn'];
 export type EntryOut = components['schemas']['EntryOut'];
+export type EnvelopeCountOut = components['schemas']['EnvelopeCountOut'];
 export type ErasedKind = components['schemas']['ErasedKind'];
 export type ErasureReason = components['schemas']['ErasureReason'];
 export type ExplanationOut = components['schemas']['ExplanationOut'];
@@ -8008,6 +8375,7 @@ export type GateOut = components['schemas']['GateOut'];
 export type GraphOut = components['schemas']['GraphOut'];
 export type GraphsErasedOut = components['schemas']['GraphsErasedOut'];
 export type Health = components['schemas']['Health'];
+export type HeldLeaseOut = components['schemas']['HeldLeaseOut'];
 export type HttpReplyIn = components['schemas']['HttpReplyIn'];
 export type IntentOut = components['schemas']['IntentOut'];
 export type IntentSummaryOut = components['schemas']['IntentSummaryOut'];
@@ -8017,11 +8385,14 @@ export type KeptOut = components['schemas']['KeptOut'];
 export type KeyIn = components['schemas']['KeyIn'];
 export type KeyKind = components['schemas']['KeyKind'];
 export type KeyOut = components['schemas']['KeyOut'];
+export type LatencyBucketOut = components['schemas']['LatencyBucketOut'];
+export type LatencyOut = components['schemas']['LatencyOut'];
 export type LayerChangeIn = components['schemas']['LayerChangeIn'];
 export type LayerIn = components['schemas']['LayerIn'];
 export type LayerOut = components['schemas']['LayerOut'];
 export type LayoutIn = components['schemas']['LayoutIn'];
 export type Level = components['schemas']['Level'];
+export type LimitsOut = components['schemas']['LimitsOut'];
 export type ListedSessionOut = components['schemas']['ListedSessionOut'];
 export type LockOut = components['schemas']['LockOut'];
 export type LoginIn = components['schemas']['LoginIn'];
@@ -8044,7 +8415,7 @@ export type MountsIn = components['schemas']['MountsIn'];
 export type MoveOut = components['schemas']['MoveOut'];
 export type NewManifestOut = components['schemas']['NewManifestOut'];
 export type NoReplyIn = components['schemas']['NoReplyIn'];
-export type NodeOut = components['schemas']['NodeOut'];
+export type NodesOut = components['schemas']['NodesOut'];
 export type ObjectiveIn = components['schemas']['ObjectiveIn'];
 export type OptionOut = components['schemas']['OptionOut'];
 export type OutputKind = components['schemas']['OutputKind'];
@@ -8089,9 +8460,11 @@ export type PointerIn = components['schemas']['PointerIn'];
 export type PointerOut = components['schemas']['PointerOut'];
 export type PolicyTemplate = components['schemas']['PolicyTemplate'];
 export type PreferencesOut = components['schemas']['PreferencesOut'];
+export type ProcessCountsOut = components['schemas']['ProcessCountsOut'];
 export type PublishIn = components['schemas']['PublishIn'];
 export type PublishedOut = components['schemas']['PublishedOut'];
 export type RateIn = components['schemas']['RateIn'];
+export type RateLeftOut = components['schemas']['RateLeftOut'];
 export type RateOut = components['schemas']['RateOut'];
 export type ReceiptOut = components['schemas']['ReceiptOut'];
 export type ReleasedOut = components['schemas']['ReleasedOut'];
@@ -8099,6 +8472,7 @@ export type RepinIn = components['schemas']['RepinIn'];
 export type ReplyOut = components['schemas']['ReplyOut'];
 export type ResetIn = components['schemas']['ResetIn'];
 export type ResolvedOut = components['schemas']['ResolvedOut'];
+export type ResumeCountOut = components['schemas']['ResumeCountOut'];
 export type ResumeViewOut = components['schemas']['ResumeViewOut'];
 export type RunErrorOut = components['schemas']['RunErrorOut'];
 export type RunHandle = components['schemas']['RunHandle'];
@@ -8117,6 +8491,9 @@ export type SettingsIn = components['schemas']['SettingsIn'];
 export type SourceIn = components['schemas']['SourceIn'];
 export type SourceOut = components['schemas']['SourceOut'];
 export type SourceTextOut = components['schemas']['SourceTextOut'];
+export type Span = components['schemas']['Span'];
+export type SpentByOut = components['schemas']['SpentByOut'];
+export type SpentOut = components['schemas']['SpentOut'];
 export type StageOut = components['schemas']['StageOut'];
 export type StateAtOut = components['schemas']['StateAtOut'];
 export type StepOut = components['schemas']['StepOut'];
@@ -8130,6 +8507,7 @@ export type TenantTermsIn = components['schemas']['TenantTermsIn'];
 export type TermsIn = components['schemas']['TermsIn'];
 export type TermsOut = components['schemas']['TermsOut'];
 export type ToolOut = components['schemas']['ToolOut'];
+export type TrafficOut = components['schemas']['TrafficOut'];
 export type UnitChangesOut = components['schemas']['UnitChangesOut'];
 export type UnitOut = components['schemas']['UnitOut'];
 export type UnitThenOut = components['schemas']['UnitThenOut'];
@@ -8137,11 +8515,15 @@ export type UnitsIn = components['schemas']['UnitsIn'];
 export type UnpinArtifactIn = components['schemas']['UnpinArtifactIn'];
 export type UnpinBaseIn = components['schemas']['UnpinBaseIn'];
 export type UnpinPointerIn = components['schemas']['UnpinPointerIn'];
+export type UsageOut = components['schemas']['UsageOut'];
 export type UserChangeIn = components['schemas']['UserChangeIn'];
 export type UserIn = components['schemas']['UserIn'];
 export type UserOut = components['schemas']['UserOut'];
 export type VerdictOut = components['schemas']['VerdictOut'];
+export type WarningCountOut = components['schemas']['WarningCountOut'];
 export type TurnkeeperServerWireCheckpointsPendingOut = components['schemas']['turnkeeper__server__wire_checkpoints__PendingOut'];
+export type TurnkeeperServerWireExplanationsNodeOut = components['schemas']['turnkeeper__server__wire_explanations__NodeOut'];
+export type TurnkeeperServerWireOverviewNodeOut = components['schemas']['turnkeeper__server__wire_overview__NodeOut'];
 export type TurnkeeperServerWireResumingPendingOut = components['schemas']['turnkeeper__server__wire_resuming__PendingOut'];
 export type TurnkeeperServerWireSessionsCountsOut = components['schemas']['turnkeeper__server__wire_sessions__CountsOut'];
 export type TurnkeeperServerWireSubstrateCountsOut = components['schemas']['turnkeeper__server__wire_substrate__CountsOut'];
@@ -9215,6 +9597,128 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExplanationOut"] | components["schemas"]["SummaryOut"];
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    find_runs: {
+        parameters: {
+            query?: {
+                /** @description Only those in one of these, by commas or repeated; `live` are those that have not ended. */
+                status?: string[];
+                /** @description Only those of this agent. */
+                agent?: string;
+                /** @description Only those of this session. */
+                session_id?: string;
+                /** @description Only those accepted then or later. */
+                since?: string;
+                /** @description Only those accepted before. */
+                until?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_RunOut_"];
+                };
+            };
+        };
+    };
+    list_nodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesOut"];
+                };
+            };
+        };
+    };
+    read_traffic: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrafficOut"];
+                };
+            };
+        };
+    };
+    read_usage: {
+        parameters: {
+            query?: {
+                /** @description By whole hours or days, in UTC. */
+                by?: components["schemas"]["Span"];
+                /** @description From the span of this moment on. */
+                since?: string;
+                /** @description Up to this moment; now unless said. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageOut"];
+                };
+            };
+        };
+    };
+    read_limits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitsOut"];
                 };
             };
         };

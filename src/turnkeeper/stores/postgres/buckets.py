@@ -3,7 +3,7 @@
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.policy import Rate
 from turnkeeper.ports.buckets import MESSAGES
-from turnkeeper.stores.buckets import drawn
+from turnkeeper.stores.buckets import drawn, filled
 from turnkeeper.stores.postgres.database import PostgresDatabase, sql
 
 
@@ -13,6 +13,12 @@ class PostgresBuckets:
 
     async def take(self, tenant: TenantId, rate: Rate, *, wanted: int, name: str = MESSAGES) -> float:
         return await self._database.finish(self._take(tenant, rate, wanted, name))
+
+    async def left(self, tenant: TenantId, rate: Rate, *, name: str = MESSAGES) -> float:
+        found = await self._database.read(sql.look_into_bucket, {"tenant": tenant, "name": name})
+        if not found:
+            return float(rate.burst)
+        return filled(found[0]["tokens"], found[0]["filled_at"], rate, now=found[0]["now"])
 
     async def _take(self, tenant: TenantId, rate: Rate, wanted: int, name: str) -> float:
         place = {"tenant": tenant, "name": name}

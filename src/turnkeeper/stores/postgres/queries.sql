@@ -543,6 +543,64 @@ SELECT * FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
  ORDER BY id DESC LIMIT :limit;
 
+-- name: walk_runs
+-- The newest runs of a tenant that fit. No more than :walked of them are looked at, whether they fit or not.
+SELECT r.*
+  FROM (SELECT id, status, agent, session_id, accepted_at, user_id, custody FROM runs
+         WHERE tenant = :tenant AND id < :before AND id >= :first
+         ORDER BY id DESC LIMIT :walked) w
+ JOIN runs r ON r.tenant = :tenant AND r.id = w.id
+ WHERE (:statuses::text[] IS NULL OR w.status = ANY(:statuses))
+   AND (:agent::text IS NULL OR w.agent = :agent) AND (:session_id::text IS NULL OR w.session_id = :session_id)
+   AND (:since::bigint IS NULL OR w.accepted_at >= :since) AND (:until::bigint IS NULL OR w.accepted_at < :until)
+   AND (:user::text IS NULL OR w.user_id = :user
+        OR (w.custody = 'engine' AND EXISTS (SELECT 1 FROM sessions s
+                                              WHERE s.tenant = :tenant AND s.id = w.session_id AND s.owner = :user)))
+ ORDER BY w.id DESC LIMIT :limit;
+
+-- name: last_walked_run
+-- Where such a walk ended before the runs did.
+SELECT id FROM runs WHERE tenant = :tenant AND id < :before AND id >= :first
+ ORDER BY id DESC LIMIT 1 OFFSET :walked::bigint - 1;
+
+-- name: live_runs
+-- Those in line, by their index, and those that a lease is held for, by a walk over the leases of the tenant.
+SELECT r.* FROM runs r
+ WHERE r.tenant = :tenant AND r.id < :before AND r.id >= :first
+   AND r.id IN (SELECT q.id FROM runs q WHERE q.tenant = :tenant AND q.line_no IS NOT NULL
+                UNION
+                SELECT l.run_id FROM leases l WHERE l.tenant = :tenant AND l.holder IS NOT NULL)
+   AND (:statuses::text[] IS NULL OR r.status = ANY(:statuses))
+   AND (:agent::text IS NULL OR r.agent = :agent) AND (:session_id::text IS NULL OR r.session_id = :session_id)
+   AND (:since::bigint IS NULL OR r.accepted_at >= :since) AND (:until::bigint IS NULL OR r.accepted_at < :until)
+   AND (:user::text IS NULL OR r.user_id = :user
+        OR (r.custody = 'engine' AND EXISTS (SELECT 1 FROM sessions s
+                                              WHERE s.tenant = :tenant AND s.id = r.session_id AND s.owner = :user)))
+ ORDER BY r.id DESC LIMIT :limit;
+
+-- name: leases_held
+-- A walk over the leases of the tenant, which are narrow rows, one a session.
+SELECT l.holder, l.run_id, l.fence, l.taken_at, l.expires_at, l.queued, r.session_id, r.agent
+  FROM leases l
+  JOIN runs r ON r.tenant = l.tenant AND r.id = l.run_id
+ WHERE l.tenant = :tenant AND l.holder IS NOT NULL
+ ORDER BY l.taken_at, l.subject LIMIT :limit;
+
+-- name: usage_page
+-- One page of a walk along the ids of runs, which sort by the moment they were made, added up.
+SELECT accepted_at / :width::bigint AS span, agent, COUNT(*) AS runs,
+       COUNT(*) FILTER (WHERE status = 'completed') AS completed,
+       COUNT(*) FILTER (WHERE status IN ('failed', 'timed_out', 'abandoned')) AS failed,
+       COALESCE(SUM((account::jsonb ->> 'tokens')::float8), 0) AS tokens,
+       COALESCE(SUM((account::jsonb ->> 'cost_cents')::float8), 0) AS cost_cents,
+       COALESCE(SUM((account::jsonb ->> 'model_calls')::float8), 0) AS model_calls,
+       COALESCE(SUM((account::jsonb ->> 'tool_calls')::float8), 0) AS tool_calls,
+       MAX(id) AS last
+  FROM (SELECT id, accepted_at, agent, status, account FROM runs
+         WHERE tenant = :tenant AND id > :after AND id < :last
+         ORDER BY id LIMIT :limit) page
+ GROUP BY 1, 2;
+
 -- name: first_queued_run
 SELECT * FROM runs
  WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'queued'
@@ -1208,6 +1266,10 @@ ON CONFLICT (tenant, name) DO NOTHING;
 -- Locked: of two nodes that take at once, the second sees what the first has left.
 SELECT tokens, filled_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
   FROM buckets WHERE tenant = :tenant AND name = :name FOR UPDATE;
+
+-- name: look_into_bucket
+SELECT tokens, filled_at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+  FROM buckets WHERE tenant = :tenant AND name = :name;
 
 -- name: put_bucket
 UPDATE buckets SET tokens = :tokens, filled_at = :filled_at WHERE tenant = :tenant AND name = :name;

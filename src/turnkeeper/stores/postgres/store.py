@@ -27,6 +27,7 @@ from turnkeeper.stores.postgres.manifests import PostgresManifests
 from turnkeeper.stores.postgres.nodes import PostgresNodes
 from turnkeeper.stores.postgres.outbox import PostgresOutbox
 from turnkeeper.stores.postgres.outputs import PostgresOutputs
+from turnkeeper.stores.postgres.overview import PostgresOverview
 from turnkeeper.stores.postgres.packs import PostgresPacks
 from turnkeeper.stores.postgres.pointers import PostgresPointers
 from turnkeeper.stores.postgres.reach import PostgresReach
@@ -79,4 +80,5 @@ def postgres_store(dsn: str, node: NodeId, *, pool_size: int = 16, probe: WriteP
         seals=PostgresSeals(database, audit),
         keys=PostgresKeys(database, audit),
         revisions=PostgresRevisions(database),
+        overview=PostgresOverview(database),
     )

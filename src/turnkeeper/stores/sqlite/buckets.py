@@ -3,7 +3,7 @@
 from turnkeeper.model.ids import TenantId
 from turnkeeper.model.policy import Rate
 from turnkeeper.ports.buckets import MESSAGES
-from turnkeeper.stores.buckets import drawn
+from turnkeeper.stores.buckets import drawn, filled
 from turnkeeper.stores.sqlite.database import SqliteDatabase, Tx, sql
 
 
@@ -13,6 +13,12 @@ class SqliteBuckets:
 
     async def take(self, tenant: TenantId, rate: Rate, *, wanted: int, name: str = MESSAGES) -> float:
         return await self._database.write("take_tokens", lambda tx: self._take(tx, tenant, rate, wanted, name))
+
+    async def left(self, tenant: TenantId, rate: Rate, *, name: str = MESSAGES) -> float:
+        found = self._database.read(sql.look_into_bucket, {"tenant": tenant, "name": name})
+        if not found:
+            return float(rate.burst)
+        return filled(found[0]["tokens"], found[0]["filled_at"], rate, now=self._database.clock())
 
     def _take(self, tx: Tx, tenant: TenantId, rate: Rate, wanted: int, name: str) -> float:
         place, now = {"tenant": tenant, "name": name}, self._database.clock()

@@ -268,6 +268,64 @@ SELECT * FROM runs
  WHERE tenant = :tenant AND session_id = :session_id AND custody = 'engine' AND id < :before
  ORDER BY id DESC LIMIT :limit;
 
+-- name: walk_runs
+-- The newest runs of a tenant that fit. No more than :walked of them are looked at, whether they fit or not.
+SELECT r.*
+  FROM (SELECT id, status, agent, session_id, accepted_at, user_id, custody FROM runs
+         WHERE tenant = :tenant AND id < :before AND id >= :first
+         ORDER BY id DESC LIMIT :walked) w
+ CROSS JOIN runs r ON r.tenant = :tenant AND r.id = w.id
+ WHERE (:statuses IS NULL OR w.status IN (SELECT value FROM json_each(:statuses)))
+   AND (:agent IS NULL OR w.agent = :agent) AND (:session_id IS NULL OR w.session_id = :session_id)
+   AND (:since IS NULL OR w.accepted_at >= :since) AND (:until IS NULL OR w.accepted_at < :until)
+   AND (:user IS NULL OR w.user_id = :user
+        OR (w.custody = 'engine' AND EXISTS (SELECT 1 FROM sessions s
+                                              WHERE s.tenant = :tenant AND s.id = w.session_id AND s.owner = :user)))
+ ORDER BY w.id DESC LIMIT :limit;
+
+-- name: last_walked_run
+-- Where such a walk ended before the runs did.
+SELECT id FROM runs WHERE tenant = :tenant AND id < :before AND id >= :first
+ ORDER BY id DESC LIMIT 1 OFFSET :walked - 1;
+
+-- name: live_runs
+-- Those in line, by their index, and those that a lease is held for, by a walk over the leases of the tenant.
+SELECT r.* FROM runs r
+ WHERE r.tenant = :tenant AND r.id < :before AND r.id >= :first
+   AND r.id IN (SELECT q.id FROM runs q INDEXED BY runs_in_line WHERE q.tenant = :tenant AND q.line_no IS NOT NULL
+                UNION
+                SELECT l.run_id FROM leases l WHERE l.tenant = :tenant AND l.holder IS NOT NULL)
+   AND (:statuses IS NULL OR r.status IN (SELECT value FROM json_each(:statuses)))
+   AND (:agent IS NULL OR r.agent = :agent) AND (:session_id IS NULL OR r.session_id = :session_id)
+   AND (:since IS NULL OR r.accepted_at >= :since) AND (:until IS NULL OR r.accepted_at < :until)
+   AND (:user IS NULL OR r.user_id = :user
+        OR (r.custody = 'engine' AND EXISTS (SELECT 1 FROM sessions s
+                                              WHERE s.tenant = :tenant AND s.id = r.session_id AND s.owner = :user)))
+ ORDER BY r.id DESC LIMIT :limit;
+
+-- name: leases_held
+-- A walk over the leases of the tenant, which are narrow rows, one a session.
+SELECT l.holder, l.run_id, l.fence, l.taken_at, l.expires_at, l.queued, r.session_id, r.agent
+  FROM leases l
+  JOIN runs r ON r.tenant = l.tenant AND r.id = l.run_id
+ WHERE l.tenant = :tenant AND l.holder IS NOT NULL
+ ORDER BY l.taken_at, l.subject LIMIT :limit;
+
+-- name: usage_page
+-- One page of a walk along the ids of runs, which sort by the moment they were made, added up.
+SELECT accepted_at / :width AS span, agent, COUNT(*) AS runs,
+       SUM(status = 'completed') AS completed,
+       SUM(status IN ('failed', 'timed_out', 'abandoned')) AS failed,
+       TOTAL(json_extract(account, '$.tokens')) AS tokens,
+       TOTAL(json_extract(account, '$.cost_cents')) AS cost_cents,
+       TOTAL(json_extract(account, '$.model_calls')) AS model_calls,
+       TOTAL(json_extract(account, '$.tool_calls')) AS tool_calls,
+       MAX(id) AS last
+  FROM (SELECT id, accepted_at, agent, status, account FROM runs
+         WHERE tenant = :tenant AND id > :after AND id < :last
+         ORDER BY id LIMIT :limit) page
+ GROUP BY 1, 2;
+
 -- name: first_queued_run
 SELECT * FROM runs
  WHERE tenant = :tenant AND subject = :subject AND line_no IS NOT NULL AND status = 'queued'
@@ -910,6 +968,9 @@ INSERT INTO buckets (tenant, name, tokens, filled_at) VALUES (:tenant, :name, :t
 ON CONFLICT (tenant, name) DO NOTHING;
 
 -- name: read_bucket
+SELECT tokens, filled_at FROM buckets WHERE tenant = :tenant AND name = :name;
+
+-- name: look_into_bucket
 SELECT tokens, filled_at FROM buckets WHERE tenant = :tenant AND name = :name;
 
 -- name: put_bucket

@@ -29,6 +29,7 @@ from turnkeeper.stores.sqlite.manifests import SqliteManifests
 from turnkeeper.stores.sqlite.nodes import SqliteNodes
 from turnkeeper.stores.sqlite.outbox import SqliteOutbox
 from turnkeeper.stores.sqlite.outputs import SqliteOutputs
+from turnkeeper.stores.sqlite.overview import SqliteOverview
 from turnkeeper.stores.sqlite.packs import SqlitePacks
 from turnkeeper.stores.sqlite.pointers import SqlitePointers
 from turnkeeper.stores.sqlite.reach import SqliteReach
@@ -82,4 +83,5 @@ def sqlite_store(
         seals=SqliteSeals(database, audit),
         keys=SqliteKeys(database, audit),
         revisions=SqliteRevisions(database),
+        overview=SqliteOverview(database),
     )

@@ -42,7 +42,7 @@ export function SessionList({ sessions, hasMore, isBusy, onEndReached }: Session
           const session = sessions[row.index];
           return session === undefined ? null : (
             <li key={row.key} className={css.row} style={{ height: row.size, transform: `translateY(${row.start}px)` }}>
-              <Row session={session} />
+              <SessionRow session={session} />
             </li>
           );
         })}
@@ -51,7 +51,7 @@ export function SessionList({ sessions, hasMore, isBusy, onEndReached }: Session
   );
 }
 
-const Row = memo(function Row({ session }: { readonly session: ListedSessionOut }) {
+export const SessionRow = memo(function SessionRow({ session }: { readonly session: ListedSessionOut }) {
   return (
     <Link to={addresses.comeBack(session.id)} className={css.link}>
       <span className={css.what}>

@@ -25,17 +25,17 @@ import { LoginPage } from "./login-page.tsx";
 import css from "./shell.module.css";
 
 /** What surrounds every page: who is here, where one can go, and the door for those who are not logged in. */
-export function Shell() {
+export function Shell({ guide }: { readonly guide: ReactNode }) {
   const me = useMe();
   const queries = useQueryClient();
   useEffect(() => whenLoggedOut(() => queries.setQueryData(ME, null)), [queries]);
   if (me.isPending) return <Loading what="Opening the console" />;
   if (me.data === null) return <LoginPage />;
   if (me.data === undefined) return <LoginPage problem={me.error} />;
-  return <House who={me.data} />;
+  return <House who={me.data} guide={guide} />;
 }
 
-function House({ who }: { readonly who: MeOut }) {
+function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode }) {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever went somewhere is done with the menu.
@@ -75,7 +75,10 @@ function House({ who }: { readonly who: MeOut }) {
         <button type="button" className={css.shade} aria-label="Close the menu" onClick={() => setMenuOpen(false)} />
       )}
       <main id="main" tabIndex={-1} className={css.main}>
-        <Outlet />
+        {guide}
+        <div className={css.page}>
+          <Outlet />
+        </div>
       </main>
     </div>
   );
