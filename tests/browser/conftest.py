@@ -9,9 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.chromium import FLAGS, executable, surroundings
-from tests.browser.house import TOKEN, Gates, House, register
-from tests.client.house import served
-from turnkeeper import Turnkeeper
+from tests.browser.house import House, a_house, come_in
 from turnkeeper.server.console import FILES
 
 HERE = Path(__file__).parent
@@ -38,11 +36,8 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def house(tmp_path: Path) -> AsyncIterator[House]:
-    gates = Gates()
-    async with Turnkeeper.open(tmp_path / "conversations.db", default_agent="parrot", anchor_seconds=3600) as keeper:
-        register(keeper, gates)
-        async with served(keeper) as url:
-            yield House(keeper=keeper, url=url, gates=gates)
+    async with a_house(tmp_path) as house:
+        yield house
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -65,8 +60,7 @@ async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
         page = await context.new_page()
         page.on("pageerror", lambda error: complaints.append(f"{error}"))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        await page.goto(f"{house.url}/console{path}#token={TOKEN}")
-        await page.get_by_role("navigation", name="Console").wait_for(state="attached")
+        await come_in(page, house.url, path)
         return page
 
     yield open_page

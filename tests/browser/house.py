@@ -2,11 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from turnkeeper import AgentTurn, Turnkeeper
+from playwright.async_api import Page, expect
 
-TOKEN = "token-of-local"
+from tests.client.house import TOKEN as TOKEN
+from tests.client.house import served
+from turnkeeper import AgentTurn, Role, Settings, Turnkeeper
+from turnkeeper.model.gate import GateKind, GateRule
+from turnkeeper.model.policy import Policy
+
+POLICY = Policy(gates=(GateRule(action="connector.crm.write", kind=GateKind.APPROVE, required_role=Role.MEMBER),))
+"""Writing to the customer's file is asked for first."""
 
 
 @dataclass
@@ -36,7 +45,16 @@ class House:
     gates: Gates
 
 
-def register(keeper: Turnkeeper, gates: Gates) -> None:
+@asynccontextmanager
+async def a_house(folder: Path) -> AsyncIterator[House]:
+    gates, settings = Gates(), Settings(database=str(folder / "conversations.db"), default_agent="parrot")
+    async with Turnkeeper.open(settings=settings, policy=POLICY) as keeper:
+        _register(keeper, gates)
+        async with served(keeper) as url:
+            yield House(keeper=keeper, url=url, gates=gates)
+
+
+def _register(keeper: Turnkeeper, gates: Gates) -> None:
     @keeper.agent("parrot")
     async def parrot(turn: AgentTurn) -> str:
         return f"You said: {turn.text}"
@@ -70,3 +88,15 @@ def register(keeper: Turnkeeper, gates: Gates) -> None:
     async def clerk(turn: AgentTurn) -> str:
         result = await turn.call("connector.crm.write", line=turn.text)
         return f"{result.status} {result.code or result.data}"
+
+
+async def come_in(page: Page, url: str, path: str = "/") -> None:
+    """Opens an address by the link that the server prints, and waits until the page is drawn."""
+    await page.goto(f"{url}/console{path}#token={TOKEN}")
+    await settled(page)
+
+
+async def settled(page: Page) -> None:
+    """A page is drawn when it has a heading and nothing on it is on its way; a live stream goes on for ever."""
+    await page.locator("main h1").first.wait_for()
+    await expect(page.locator("[data-loading]")).to_have_count(0)

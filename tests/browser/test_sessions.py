@@ -50,6 +50,7 @@ async def test_a_session_is_renamed_paused_resumed_and_closed(house: House, open
     await page.get_by_label("Title").fill("A first talk")
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("heading", name="A first talk")).to_be_visible()
+    await page.get_by_role("button", name="More").click()
     await page.get_by_role("button", name="Pause").click()
     await expect(page.get_by_text("paused", exact=True).first).to_be_visible()
     await page.get_by_role("button", name="Resume").click()

@@ -27,7 +27,7 @@ export function ProblemNotice({ problem, onRetried }: { readonly problem: unknow
 
 export function Loading({ what = "Loading" }: { readonly what?: string }) {
   return (
-    <div role="status" className={css.loading}>
+    <div role="status" className={css.loading} data-loading>
       <LoaderCircle aria-hidden className={css.turning} />
       <span>{what} …</span>
     </div>

@@ -119,7 +119,7 @@ function Twig({ branch: { session, forks }, here }: { readonly branch: Branch; r
         {isHere ? <strong aria-current="page">{name}</strong> : <Link to={addresses.history(session.id)}>{name}</Link>}
         {session.fork_turn !== null && <span className="soft">after turn {session.fork_turn}</span>}
         <Status of={session.status} />
-        <span className="soft">{session.turns} turns</span>
+        <span className="soft">{session.turns === 1 ? "1 turn" : `${session.turns} turns`}</span>
       </span>
       {forks.length > 0 && (
         <ul>

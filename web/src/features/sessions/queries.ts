@@ -63,6 +63,22 @@ export function useEvents(id: string) {
   });
 }
 
+/** The first words of a session, which stand for a title until it has one. */
+export function useOpening(session: SessionOut): string | undefined {
+  const first = useQuery({
+    queryKey: [...sessionKey(session.id), "opening", session.turns > 0],
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/sessions/{session_id}/messages", {
+          params: { path: { session_id: session.id }, query: { limit: 1 } },
+        }),
+      ),
+    enabled: session.title === null && session.turns > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return first.data?.items[0]?.content;
+}
+
 type Verb = "pause" | "resume" | "close";
 
 /** A change of a session's settings; what the server answers is what the page shows. */

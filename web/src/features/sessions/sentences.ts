@@ -10,6 +10,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   renamed: "It was renamed",
   archived: "Its content was archived",
   pruned: "Old content was pruned",
+  mounts_changed: "What it may use was changed",
+  module_changed: "It was moved to another module",
+  changed: "Its settings were changed",
   rebased: "What it inherits was brought up to date",
 };
 

@@ -50,11 +50,6 @@ export function SessionActions({ session }: { readonly session: SessionOut }) {
 
   return (
     <>
-      {mayWrite && session.status === "active" && (
-        <Button isBusy={change.isPending} onClick={() => change.mutate("pause")}>
-          <Pause aria-hidden size={16} /> Pause
-        </Button>
-      )}
       {mayWrite && session.status === "paused" && (
         <Button look="primary" isBusy={change.isPending} onClick={() => change.mutate("resume")}>
           <Play aria-hidden size={16} /> Resume
@@ -69,6 +64,11 @@ export function SessionActions({ session }: { readonly session: SessionOut }) {
         <EllipsisVertical aria-hidden />
       </IconButton>
       <div id={id} popover="auto" className={css.menu}>
+        {mayWrite && session.status === "active" && (
+          <Item icon={<Pause aria-hidden />} onChosen={() => change.mutate("pause")} menu={id}>
+            Pause
+          </Item>
+        )}
         {mayWrite && (
           <Item icon={<GitFork aria-hidden />} onChosen={forked} menu={id}>
             Fork from here

@@ -51,7 +51,9 @@ function Opened({ session }: { readonly session: SessionOut }) {
     <>
       <header className={css.head}>
         <SessionTitle session={session} />
-        <Status of={session.status} />
+        <span className={css.status}>
+          <Status of={session.status} />
+        </span>
         <Standing session={session} />
         <SessionActions session={session} />
       </header>

@@ -4,13 +4,14 @@ import type { SessionOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { useSessionChange } from "./queries.ts";
+import { useOpening, useSessionChange } from "./queries.ts";
 import css from "./session-page.module.css";
 
 /** What people call the session, and a way to call it something else. */
 export function SessionTitle({ session }: { readonly session: SessionOut }) {
   const [isOpen, setOpen] = useState(false);
   const [title, setTitle] = useState("");
+  const opening = useOpening(session);
   const { rename } = useSessionChange(session.id);
   const isOver = session.status === "closed" || session.status === "expired";
   const save = (event: FormEvent) => {
@@ -19,7 +20,7 @@ export function SessionTitle({ session }: { readonly session: SessionOut }) {
   };
   return (
     <>
-      <h1 className={`one-line ${css.title}`}>{session.title ?? "Untitled session"}</h1>
+      <h1 className={`one-line ${css.title}`}>{session.title ?? opening ?? "New session"}</h1>
       {!isOver && (
         <IconButton
           label="Rename"
