@@ -12,9 +12,15 @@ export const addresses = {
   compare: (id: string, one: string, other: string) =>
     `/sessions/${encodeURIComponent(id)}/why/${encodeURIComponent(one)}?with=${encodeURIComponent(other)}`,
   knowledge: (id: string) => `/sessions/${encodeURIComponent(id)}/knowledge`,
+  unit: (id: string, unitId: string) =>
+    `/sessions/${encodeURIComponent(id)}/knowledge?unit=${encodeURIComponent(unitId)}`,
   scope: (id: string) => `/sessions/${encodeURIComponent(id)}/scope`,
   history: (id: string) => `/sessions/${encodeURIComponent(id)}/history`,
   artifacts: "/artifacts",
+  artifact: (idOrHash: string) => `/artifacts?artifact=${encodeURIComponent(idOrHash)}`,
+  manifest: (hash: string, against?: string) =>
+    `/artifacts?manifest=${encodeURIComponent(hash)}${against === undefined ? "" : `&against=${encodeURIComponent(against)}`}`,
+  pointer: (id: string) => `/artifacts?pointer=${encodeURIComponent(id)}`,
   approvals: "/approvals",
   operate: "/operate",
   keys: "/keys",

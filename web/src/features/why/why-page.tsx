@@ -1,9 +1,53 @@
-import { Page } from "../../ui/panel.tsx";
+import { ArrowLeft } from "lucide-react";
+import { Link, useParams } from "react-router";
+import { addresses } from "../../addresses.ts";
+import type { SummaryOut } from "../../api/schema.gen.ts";
+import { useIsNarrow } from "../../ui/media.ts";
+import { Asked, Empty } from "../../ui/notice.tsx";
+import { useRuns } from "./queries.ts";
+import { RunList } from "./run-list.tsx";
+import { RunView } from "./run-view.tsx";
+import css from "./why.module.css";
 
+/** The runs of a session and the Explanation of one of them; on a phone one after the other. */
 export function WhyPage() {
+  const { sessionId = "", runId } = useParams();
+  const isNarrow = useIsNarrow();
+  const runs = useRuns(sessionId);
   return (
-    <Page title="Why">
-      <p>Under construction.</p>
-    </Page>
+    <Asked query={runs} what="Reading what happened">
+      {(found) => {
+        const all: readonly SummaryOut[] = found.pages.flatMap((page) => page.items);
+        const chosen = runId ?? (isNarrow ? undefined : all[0]?.run_id);
+        if (all.length === 0 && runId === undefined)
+          return (
+            <Empty title="Nothing has happened here yet">
+              Every message leaves a record of what was done with it and why, also when it fails.{" "}
+              <Link to={addresses.session(sessionId)}>Say something in the chat.</Link>
+            </Empty>
+          );
+        return (
+          <div className={css.page}>
+            {(!isNarrow || chosen === undefined) && (
+              <RunList
+                runs={all}
+                chosen={chosen}
+                onMoreWanted={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
+              />
+            )}
+            {chosen !== undefined && (
+              <div className={css.chosen}>
+                {isNarrow && (
+                  <Link to={addresses.why(sessionId)} className={css.back}>
+                    <ArrowLeft aria-hidden /> All runs
+                  </Link>
+                )}
+                <RunView key={chosen} sessionId={sessionId} runId={chosen} runs={all} />
+              </div>
+            )}
+          </div>
+        );
+      }}
+    </Asked>
   );
 }

@@ -1,0 +1,53 @@
+/** Finding a place for every node, so that what follows stands below what it came from. */
+import { graphlib, layout } from "@dagrejs/dagre";
+import type { GraphOut } from "../../../api/schema.gen.ts";
+
+/** Nodes are all of one size, so that none has to be measured. */
+export const NODE_WIDTH = 196;
+export const NODE_HEIGHT = 56;
+
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Plan {
+  /** The upper left corner of each node. */
+  readonly places: Readonly<Record<string, Place>>;
+  readonly width: number;
+  readonly height: number;
+}
+
+export function layOut(graph: Pick<GraphOut, "nodes" | "edges">): Plan {
+  const plan = new graphlib.Graph({ multigraph: true });
+  plan.setGraph({ rankdir: "TB", nodesep: 24, ranksep: 44, marginx: 16, marginy: 16 });
+  plan.setDefaultEdgeLabel(() => ({}));
+  for (const node of graph.nodes) plan.setNode(node.id, { width: NODE_WIDTH, height: NODE_HEIGHT });
+  for (const edge of graph.edges) if (edge.from !== edge.to) plan.setEdge(edge.from, edge.to, {}, edge.type);
+  layout(plan);
+  const places = Object.fromEntries(
+    graph.nodes.map(({ id }) => {
+      const { x = 0, y = 0 } = plan.node(id);
+      return [id, { x: x - NODE_WIDTH / 2, y: y - NODE_HEIGHT / 2 }];
+    }),
+  );
+  const { width = 0, height = 0 } = plan.graph();
+  return { places, width, height };
+}
+
+/** Below this zoom one could not read the nodes. */
+export const READABLE = 0.6;
+
+/** All of it where that can be read; else the part around `at`, from the top if it is near there. */
+export function firstView(
+  plan: Plan,
+  box: { readonly width: number; readonly height: number },
+  at: string | undefined,
+): Place & { readonly zoom: number } {
+  const whole = Math.min(box.width / plan.width, box.height / plan.height, 1);
+  if (whole >= READABLE) return { zoom: whole, x: (box.width - plan.width * whole) / 2, y: 0 };
+  const place = plan.places[at ?? ""] ?? { x: 0, y: 0 };
+  const zoom = 0.85;
+  const middle = box.height / 2 - (place.y + NODE_HEIGHT / 2) * zoom;
+  return { zoom, x: box.width / 2 - (place.x + NODE_WIDTH / 2) * zoom, y: Math.min(0, middle) };
+}
