@@ -19,3 +19,8 @@ export function keepSession(queries: QueryClient, session: SessionOut): void {
   queries.setQueryData(settingsKey(session.id), session);
   void queries.invalidateQueries({ queryKey: ["sessions"] });
 }
+
+/** Something happened to it: read it again, where it is looked at. */
+export function refreshSession(queries: QueryClient, id: string): Promise<void> {
+  return queries.invalidateQueries({ queryKey: settingsKey(id) });
+}

@@ -1,0 +1,141 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useNavigate } from "react-router";
+import { addresses } from "../../addresses.ts";
+import { answered, api } from "../../api/client.ts";
+import type { ArtifactOut } from "../../api/schema.gen.ts";
+import { SelectField, TextField } from "../../ui/field.tsx";
+import type { ChatActions } from "./actions.ts";
+import { attachmentOf } from "./attachments.ts";
+import { Composer } from "./composer.tsx";
+import { DrawnLine } from "./line.tsx";
+import { linesOf } from "./lines.ts";
+import css from "./new-chat.module.css";
+import { conversationOptions } from "./queries.ts";
+import { type Accepted, useOutbox, type Wish } from "./sending.ts";
+
+interface Choice {
+  readonly agent: string;
+  readonly pack: string;
+  readonly model: string;
+  readonly level: string;
+  readonly plugins: string;
+}
+const NO_CHOICE: Choice = { agent: "", pack: "", model: "", level: "", plugins: "" };
+const NOTHING: ChatActions = { approvalOf: () => undefined, onDecided: async () => {} };
+
+/** Begins a session with its first message; who answers is chosen before. */
+export function NewChat() {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [choice, setChoice] = useState(NO_CHOICE);
+  const onAccepted = async ({ sessionId }: Accepted) => {
+    void queries.invalidateQueries({ queryKey: ["sessions"] });
+    await queries.prefetchQuery(conversationOptions(queries, sessionId));
+    await navigate(addresses.session(sessionId), { replace: true });
+  };
+  const { outgoing, send } = useOutbox(onAccepted);
+  const lines = useMemo(() => linesOf([], 1, outgoing), [outgoing]);
+  const onSent = (text: string, attachments: readonly ArtifactOut[]) =>
+    send({ text, attachments: attachments.map(attachmentOf), wish: wishOf(choice) });
+  return (
+    <div className={css.page}>
+      <div className={css.inner}>
+        <h1>New chat</h1>
+        <p className="soft">Choose who answers, or leave it to the house, and say what it is about.</p>
+        {lines.length === 0 ? (
+          <Chooser choice={choice} onChanged={(part) => setChoice((before) => ({ ...before, ...part }))} />
+        ) : (
+          lines.map((line) => <DrawnLine key={line.key} line={line} sessionId="" actions={NOTHING} />)
+        )}
+      </div>
+      <Composer draft="" onDraftChanged={() => {}} onSent={onSent} placeholder="Write the first message" />
+    </div>
+  );
+}
+
+function Chooser({
+  choice,
+  onChanged,
+}: {
+  readonly choice: Choice;
+  readonly onChanged: (part: Partial<Choice>) => void;
+}) {
+  const agents = useQuery({ queryKey: ["agents"], queryFn: () => answered(api.GET("/api/v1/agents")) });
+  const packs = useQuery({ queryKey: ["packs"], queryFn: () => answered(api.GET("/api/v1/packs")) });
+  return (
+    <div className={css.chooser}>
+      <SelectField
+        label="Agent"
+        hint="Who answers in this session."
+        value={choice.agent}
+        onChange={(event) => onChanged({ agent: event.target.value })}
+      >
+        <option value="">The default agent</option>
+        {agents.data?.items
+          .filter((agent) => agent.has_code)
+          .map((agent) => (
+            <option key={agent.id} value={agent.id}>
+              {agent.id}
+            </option>
+          ))}
+      </SelectField>
+      <SelectField
+        label="Pack"
+        hint="Intents, forms and words that the session follows."
+        value={choice.pack}
+        onChange={(event) => onChanged({ pack: event.target.value })}
+      >
+        <option value="">None</option>
+        {packs.data?.items.map((pack) => (
+          <option key={pack.ref} value={pack.ref}>
+            {pack.ref}
+          </option>
+        ))}
+      </SelectField>
+      <details className={css.more}>
+        <summary>Plugins, model and level</summary>
+        <div className={css.chooser}>
+          <TextField
+            label="Model"
+            hint="Left empty, the agent chooses."
+            value={choice.model}
+            onChange={(event) => onChanged({ model: event.target.value })}
+          />
+          <SelectField
+            label="Level"
+            hint="How hard the agent is to think."
+            value={choice.level}
+            onChange={(event) => onChanged({ level: event.target.value })}
+          >
+            <option value="">As the agent chooses</option>
+            {["0", "1", "2", "3"].map((level) => (
+              <option key={level}>{level}</option>
+            ))}
+          </SelectField>
+          <TextField
+            label="Plugins"
+            hint="One for each kind, such as: reasoner=rules, critic=strict"
+            value={choice.plugins}
+            onChange={(event) => onChanged({ plugins: event.target.value })}
+          />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+/** What was chosen, as `POST /chat` takes it; what was left open is not said. */
+function wishOf({ agent, pack, model, level, plugins }: Choice): Wish {
+  const chosen = plugins
+    .split(/[,\n]/)
+    .map((each) => each.split("=").map((part) => part.trim()))
+    .flatMap(([kind, id]) => (kind !== undefined && kind !== "" && id !== undefined && id !== "" ? [[kind, id]] : []));
+  return {
+    ...(agent !== "" && { agent }),
+    ...(pack !== "" && { pack }),
+    ...(model.trim() !== "" && { model: model.trim() }),
+    ...(level !== "" && { level: Number(level) }),
+    ...(chosen.length > 0 && { plugins: Object.fromEntries(chosen) as Record<string, string> }),
+  };
+}
