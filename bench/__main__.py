@@ -14,6 +14,7 @@ import asyncpg
 from bench import report
 from bench.acceptance import report as acceptance
 from bench.bus import report as bus
+from bench.console import report as console
 from bench.contenders import ENTRIES
 from bench.extraction import report as extraction
 from bench.machine import PEERS, facts, folder_on_disk, look_at, this_python
@@ -23,7 +24,8 @@ from tests.postgres import PostgresServer
 from turnkeeper.knowledge.extraction import RuleExtractor
 
 SCENARIOS = ("one_turn", "at_once", "processes", "writers", "growth", "length", "counted")
-EXTRACTION, ACCEPTANCE, BUS = "extraction", "acceptance", "bus"
+EXTRACTION, ACCEPTANCE, BUS, CONSOLE = "extraction", "acceptance", "bus", "console"
+APART = {EXTRACTION, ACCEPTANCE, BUS, CONSOLE}
 NOT_WRITTEN = "Nothing was written to bench/: that is for full runs with all contenders, without names or --quick."
 
 
@@ -32,7 +34,7 @@ def arguments() -> argparse.Namespace:
         prog="./dev bench",
         description="Measures turns of turnkeeper, of bare databases and of other session stores, interleaved.",
         epilog=f"names: {', '.join(SCENARIOS)}; sqlite, postgres; {', '.join(ENTRIES)}; or extraction, "
-        "acceptance or bus, by itself",
+        "acceptance, bus or console, by itself",
     )
     parser.add_argument("names", nargs="*", help="scenarios, databases or contenders; all of them if none is named")
     parser.add_argument("--rounds", type=int, help="how often each measurement is taken (3)")
@@ -40,11 +42,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--postgres", metavar="DSN", help="a server to use instead of one of our own; 'none' for none")
     parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with bench/requirements-peers.txt")
     asked = parser.parse_args()
-    unknown = set(asked.names) - {*SCENARIOS, "sqlite", "postgres", *ENTRIES, EXTRACTION, ACCEPTANCE, BUS}
+    unknown = set(asked.names) - {*SCENARIOS, "sqlite", "postgres", *ENTRIES, *APART}
     if unknown:
         parser.error(f"nothing is called {', '.join(sorted(unknown))}; see --help")
-    if {EXTRACTION, ACCEPTANCE, BUS}.intersection(asked.names) and len(asked.names) > 1:
-        parser.error("extraction, acceptance and bus have contenders of their own: name each by itself")
+    if APART.intersection(asked.names) and len(asked.names) > 1:
+        parser.error("extraction, acceptance, bus and console have contenders of their own: name each by itself")
     return asked
 
 
@@ -59,6 +61,9 @@ def main() -> int:
         return 0
     if asked.names == [BUS]:
         bus.run(Progress(began), quick=asked.quick, rounds=asked.rounds)
+        return 0
+    if asked.names == [CONSOLE]:
+        console.run(Progress(began), quick=asked.quick)
         return 0
     sizes = QUICK if asked.quick else Sizes(rounds=3)
     sizes = replace(sizes, rounds=asked.rounds or sizes.rounds)

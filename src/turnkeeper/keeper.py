@@ -138,7 +138,7 @@ class Turnkeeper(Registering, Beginning, Talking, House):
         )
         self.limits = Limits(self._store.buckets, world.policy, self._clock, self.settings.streams)
         self.answering = Answering(self._store.answers, self._clock)
-        self.audit = Audit(self._store.audit)
+        self.audit = Audit(self._store.audit, self._clock)
         self.approvals = Approvals(
             self._store.approvals,
             self._store.wakes,

@@ -108,6 +108,7 @@ UNCALLED = {
     "HEAD /api/v1/artifacts/{artifact_id}/content": "artifacts.get tells the same",
     "POST /api/v1/login": "for browsers",
     "DELETE /api/v1/login": "for browsers",
+    "GET /console/{path}": "for browsers",
     "GET /docs": "for browsers",
     "GET /docs/{file}": "for browsers",
     "GET /healthz": "ping asks readyz, which says more",

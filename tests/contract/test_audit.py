@@ -48,6 +48,24 @@ async def test_every_envelope_leaves_one_entry(store: Store) -> None:
     assert (await verify_audit(store.audit)).holds
 
 
+async def test_the_chains_of_a_tenant_are_read_from_their_newer_ends(store: Store, backend: Backend) -> None:
+    other = backend.store(OTHER_NODE)
+    await other.database.open()
+    for verb in ("one", "two", "three"):
+        await store.audit.record(audit_of(verb))
+    await other.audit.record(audit_of("four"))
+    await store.audit.record(audit_of("five", OTHER_TENANT))
+
+    ends = await store.audit.newest(TENANT)
+    read = [[end, *await store.audit.before(TENANT, end.chain, end.no, limit=5)] for end in ends]
+    await other.database.close()
+
+    assert sorted(entry.chain for entry in ends) == sorted({entry.chain for entry in await entries_of(store, TENANT)})
+    for chain in read:
+        assert [entry.no for entry in chain] == [*range(chain[0].no, 0, -1)]
+    assert sum(map(len, read)) == len(await entries_of(store, TENANT)) == 4
+
+
 async def test_an_entry_holds_its_facts_as_canonical_json(store: Store) -> None:
     await store.audit.record(audit_of("chat", outcome="refused"))
 

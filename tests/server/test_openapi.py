@@ -27,6 +27,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/chat",
         "POST /api/v1/invoke",
         "GET /api/v1/audit",
+        "GET /api/v1/audit/reasons",
         "GET /api/v1/audit/export",
         "GET /metrics",
         "GET /api/v1/schemas",

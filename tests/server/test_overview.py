@@ -72,6 +72,21 @@ def test_traffic_counts_what_came_and_what_was_refused(ada: Api, gus: Api) -> No
     assert ada.get("/traffic").json()["envelopes"] != after["envelopes"]
 
 
+def test_refusals_are_counted_by_reason_and_read_without_the_rest(ada: Api) -> None:
+    ada.post("/chat", {"message": "x", "session_id": "sess_unknown", "on_missing": "error"})
+
+    told = ada.get("/audit/reasons").json()
+    page = ada.get("/audit", params={"refused": True, "limit": 1}).json()
+    behind = ada.get("/audit", params={"refused": True, "limit": 1, "cursor": page["next"]}).json()
+    unknown = ada.get("/audit", params={"cursor": "node_gone/1"})
+
+    reasons = {each["reason"]: each["count"] for each in told["items"]}
+    assert (reasons["session_not_found"] >= 1, "accepted" in reasons, told["is_whole"]) == (True, False, True)
+    assert page["items"][0]["outcome"] == "session_not_found"
+    assert behind["items"][0]["id"] != page["items"][0]["id"]
+    assert unknown.status_code == 422
+
+
 def test_usage_is_told_by_hour_and_day_within_bounds(gus: Api) -> None:
     gus.chat("Hello", agent="symbolic")
     now = datetime.now(UTC)
@@ -109,6 +124,6 @@ def test_limits_tell_what_is_left(house: House, ada: Api) -> None:
 
 
 def test_what_a_house_does_is_told_to_owners_and_admins_alone(ben: Api) -> None:
-    refused = [ben.get(path) for path in ("/nodes", "/traffic", "/usage")]
+    refused = [ben.get(path) for path in ("/nodes", "/traffic", "/usage", "/audit/reasons")]
 
-    assert [(told.status_code, told.json()["code"]) for told in refused] == [(403, "not_allowed")] * 3
+    assert [(told.status_code, told.json()["code"]) for told in refused] == [(403, "not_allowed")] * 4

@@ -82,6 +82,33 @@ async def test_the_audit_is_sought_by_its_facts_newest_first_in_pages(settings: 
     assert {each.facts["stage"] for each in first} == {"normalize"}
 
 
+async def test_refusals_are_counted_by_their_reason(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SteppedClock()
+    async with Turnkeeper.open(settings=settings, clock=clock) as keeper:
+        await a_desk(keeper)
+        await refused(keeper, input__channel="fax")
+        clock.step(25 * 3600)
+        for channel in ("pigeon", "drum"):
+            clock.step(1)
+            await refused(keeper, input__channel=channel)
+        await answered(keeper)
+        last = clock.now()
+        clock.step(1)
+
+        told = await keeper.audit.reasons()
+        all_of_them = await keeper.audit.reasons(since=last - timedelta(days=3))
+        done = await keeper.audit.find(AuditQuery(facts={"verb": "invoke"}, refused=False))
+        monkeypatch.setattr("turnkeeper.keeping.audit.MOST_COUNTED", 2)
+        cut = await keeper.audit.reasons()
+
+    (counted,) = told.items
+    assert (counted.reason, counted.count, counted.last_at) == ("channel_unsupported", 2, last)
+    assert (told.until - told.since, told.is_whole) == (timedelta(days=1), True)
+    assert [item.count for item in all_of_them.items] == [3]
+    assert {each.facts["outcome"] for each in done} == {"accepted"}
+    assert (cut.is_whole, cut.items[0].count, cut.since < last) == (False, 1, True)
+
+
 async def test_an_export_can_be_verified_without_us(keeper: Turnkeeper) -> None:
     await a_desk(keeper)
     await answered(keeper)

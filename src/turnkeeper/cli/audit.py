@@ -40,9 +40,16 @@ def verify(*, database: str | None, tenant: str | None) -> int:
     return 0 if verdict.holds else 1
 
 
-def show(*, database: str | None, tenant: str, facts: Mapping[str, str], limit: int, as_json: bool) -> int:
+def show(
+    *, database: str | None, tenant: str, facts: Mapping[str, str], refused: bool, limit: int, as_json: bool
+) -> int:
     """The newest entries that fit, one a line, newest first."""
-    return _looking(database, partial(_show, tenant=tenant, facts=facts, limit=limit, as_json=as_json))
+    query = AuditQuery(facts=facts, refused=True if refused else None)
+    return _looking(database, partial(_show, tenant=tenant, query=query, limit=limit, as_json=as_json))
+
+
+def show_reasons(*, database: str | None, tenant: str, as_json: bool) -> int:
+    return _looking(database, partial(_show_reasons, tenant=tenant, as_json=as_json))
 
 
 def export(*, database: str | None, tenant: str) -> int:
@@ -50,15 +57,25 @@ def export(*, database: str | None, tenant: str) -> int:
     return _looking(database, partial(_export, tenant=tenant))
 
 
-async def _show(keeper: Turnkeeper, *, tenant: str, facts: Mapping[str, str], limit: int, as_json: bool) -> None:
-    query = AuditQuery(facts=facts)
+async def _show_reasons(keeper: Turnkeeper, *, tenant: str, as_json: bool) -> None:
+    told = await keeper.audit.reasons(principal=_operator(tenant))
+    if as_json:
+        from turnkeeper.server.audit import RefusalsOut
+
+        put_json(RefusalsOut.of(told).model_dump(mode="json"))
+        return
+    rows = [[str(each.count), each.reason, f"last {each.last_at:%Y-%m-%d %H:%M:%S}"] for each in told.items]
+    put_rows(rows, none="Nothing was refused.")
+
+
+async def _show(keeper: Turnkeeper, *, tenant: str, query: AuditQuery, limit: int, as_json: bool) -> None:
     found = await keeper.audit.find(query, principal=_operator(tenant), limit=limit)
     if as_json:
         from turnkeeper.server.audit import AuditOut
 
         put_json([AuditOut.of(each).model_dump(mode="json") for each in found])
         return
-    none = NOTHING_FITS if facts else "There are no entries yet; the first message makes one."
+    none = NOTHING_FITS if query != AuditQuery() else "There are no entries yet; the first message makes one."
     put_rows([_row(each) for each in found], none=none)
 
 

@@ -40,6 +40,7 @@ def list_audit(
     session: Sought = None,
     run: Sought = None,
     request: Sought = None,
+    refused: Annotated[bool, Parameter(help="Only what was refused.", negative=(), show_default=False)] = False,
     limit: Annotated[int, Parameter(help="At most so many.")] = 50,
     json: AsJson = False,
 ) -> int:
@@ -49,7 +50,15 @@ def list_audit(
     said = {"outcome": outcome, "verb": verb, "user": user, "channel": channel}
     said |= {"session_id": session, "run_id": run, "request_id": request}
     facts = {name: value for name, value in said.items() if value is not None}
-    return show(database=database, tenant=tenant, facts=facts, limit=limit, as_json=json)
+    return show(database=database, tenant=tenant, facts=facts, refused=refused, limit=limit, as_json=json)
+
+
+@audit.command
+def reasons(*, database: Database = None, tenant: Tenant = "default", json: AsJson = False) -> int:
+    """Count what was refused in the last 24 hours, by its reason."""
+    from turnkeeper.cli.audit import show_reasons
+
+    return show_reasons(database=database, tenant=tenant, as_json=json)
 
 
 @audit.command

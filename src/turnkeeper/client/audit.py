@@ -26,6 +26,23 @@ class Audited:
         return datetime.fromisoformat(self.facts["at"])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedFor:
+    reason: str
+    count: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusals:
+    """Where the span holds too many entries it begins later than asked, and is not whole."""
+
+    since: datetime
+    until: datetime
+    is_whole: bool
+    items: tuple[RefusedFor, ...]
+
+
 class Audit(Part):
     async def find(
         self, query: "AuditQuery | None" = None, *, limit: int = 50, before: str | None = None
@@ -33,8 +50,12 @@ class Audit(Part):
         """The newest entries that fit, newest first; `before` is the `id` of the last one of the page before."""
         asked: dict[str, Any] = {}
         if query is not None:
-            asked = {**query.facts, "since": query.since, "until": query.until}
+            asked = {**query.facts, "since": query.since, "until": query.until, "refused": query.refused}
         return await self._page(_audited_of, "audit", cursor=before, limit=limit, **asked)
+
+    async def reasons(self, *, since: datetime | None = None, until: datetime | None = None) -> Refusals:
+        """Why how much was refused in a span, the most frequent reason first; the last day unless said."""
+        return await self._get(Refusals, "audit", "reasons", since=since, until=until)
 
     async def export(self) -> AsyncGenerator[str, None]:
         """Every entry as one line of JSON, chain by chain in order, with all that is needed to verify it elsewhere."""

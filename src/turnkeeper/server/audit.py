@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from turnkeeper.errors import NotAllowed
-from turnkeeper.keeping.audit import SOUGHT_BY, Audited, AuditQuery
+from turnkeeper.keeping.audit import SOUGHT_BY, Audited, AuditQuery, Refusals
 from turnkeeper.server.asking import asks
 from turnkeeper.server.auth import Caller
 from turnkeeper.server.guard import GuardedRoute, Keeper
@@ -61,6 +61,7 @@ async def find_audit(
     channel: Fact = None,
     mode: Fact = None,
     stage: Fact = None,
+    refused: Annotated[bool | None, Query(description="Only what was refused, or only what was not.")] = None,
     since: Since = None,
     until: Until = None,
     limit: Limit = 50,
@@ -69,9 +70,38 @@ async def find_audit(
     """The entries of one's tenant that fit, newest first. For owner and admin."""
     said = (verb, outcome, session_id, run_id, request_id, trace_id, user, channel, mode, stage)
     facts = {name: value for name, value in zip(SOUGHT_BY, said, strict=True) if value is not None}
-    query = AuditQuery(facts=facts, since=since, until=until)
+    query = AuditQuery(facts=facts, since=since, until=until, refused=refused)
     found = await keeper.audit.find(query, principal=caller, limit=limit + 1, before=cursor)
     return page_of([AuditOut.of(each) for each in found], limit, [each.id for each in found])
+
+
+class RefusedForOut(Outbound):
+    """`reason` is the code of a refusal, which `outcome` of an entry tells."""
+
+    reason: str
+    count: int
+    last_at: datetime
+
+
+class RefusalsOut(Outbound):
+    """Where the span holds more than 50,000 entries only the newest are counted: `since` says from when on."""
+
+    since: datetime
+    until: datetime
+    is_whole: bool
+    items: list[RefusedForOut]
+
+    @classmethod
+    def of(cls, told: Refusals) -> "RefusalsOut":
+        items = [RefusedForOut(reason=each.reason, count=each.count, last_at=each.last_at) for each in told.items]
+        return cls(since=told.since, until=told.until, is_whole=told.is_whole, items=items)
+
+
+@router.get("/reasons", name="count_refusals", response_model=RefusalsOut, responses=problems(NotAllowed))
+@asks("audit:manage")
+async def count_refusals(keeper: Keeper, caller: Caller, since: Since = None, until: Until = None) -> RefusalsOut:
+    """How much was refused for which reason, in the last 24 hours unless said. For owner and admin."""
+    return RefusalsOut.of(await keeper.audit.reasons(since=since, until=until, principal=caller))
 
 
 @router.get(

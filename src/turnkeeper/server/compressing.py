@@ -31,7 +31,7 @@ class CompressingMiddleware:
             await self._app(scope, receive, send)
             return
         writer = None
-        takes_gzip = _takes_gzip(Headers(scope=scope).get("accept-encoding", ""))
+        takes_gzip = takes("gzip", Headers(scope=scope).get("accept-encoding", ""))
 
         async def send_in_less(message: Message) -> None:
             nonlocal writer
@@ -52,11 +52,11 @@ class CompressingMiddleware:
         await self._app(scope, receive, send_in_less)
 
 
-def _takes_gzip(accepted: str) -> bool:
-    """Whether an Accept-Encoding names gzip, and does not refuse it with a weight of nothing."""
+def takes(coding: str, accepted: str) -> bool:
+    """Whether an Accept-Encoding names a coding, and does not refuse it with a weight of nothing."""
     for choice in accepted.lower().split(","):
         name, _, weight = choice.partition(";")
-        if name.strip() == "gzip":
+        if name.strip() == coding:
             return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return False
 

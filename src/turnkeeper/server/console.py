@@ -1,12 +1,13 @@
 """The console: the files that were built into this package, with its one page at every address of it."""
 
-import mimetypes
+from functools import cache
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from turnkeeper.errors import RouteNotFound
+from turnkeeper.server.compressing import takes
 from turnkeeper.server.openapi import problems_of_a_page
 
 router = APIRouter(tags=["house"])
@@ -17,6 +18,9 @@ POLICY = (
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+CODINGS = {"br": ".br", "gzip": ".gz"}
+"""The best first, and how the file is called that was compressed so when the console was built."""
 FOREVER = "public, max-age=31536000, immutable"
 """For files whose name has a hash of what is in them."""
 
@@ -55,24 +59,32 @@ async def welcome() -> RedirectResponse:
         **problems_of_a_page(RouteNotFound),
     },
 )
-async def read_console(path: str) -> Response:
+async def read_console(path: str, request: Request) -> Response:
     """The page of the console, whatever it is to show, and what it is made of."""
-    if not Path(path).suffix:
-        return _page()
-    file = _files().get(path)
-    if file is None:
+    name = path if Path(path).suffix else "index.html"
+    if name not in (files := _files()):
+        if name == "index.html":
+            return HTMLResponse(UNBUILT, headers={**HEADERS, "Content-Security-Policy": "default-src 'none'"})
         raise RouteNotFound
-    kind = mimetypes.guess_type(file.name)[0]
-    kept = FOREVER if path.startswith("assets/") else "no-cache"
-    return FileResponse(file, media_type=kind, headers={**HEADERS, "Cache-Control": kept})
+    kept = FOREVER if name.startswith("assets/") else "no-cache"
+    headers = {**HEADERS, "Cache-Control": kept, "Vary": "Accept-Encoding"}
+    for coding, ending in CODINGS.items():
+        if takes(coding, request.headers.get("accept-encoding", "")) and f"{name}{ending}" in files:
+            return FileResponse(
+                files[f"{name}{ending}"], media_type=_kind_of(name), headers={**headers, "Content-Encoding": coding}
+            )
+    return FileResponse(files[name], media_type=_kind_of(name), headers=headers)
 
 
-def _page() -> Response:
-    if not (FILES / "index.html").exists():
-        return HTMLResponse(UNBUILT, headers={**HEADERS, "Content-Security-Policy": "default-src 'none'"})
-    return FileResponse(FILES / "index.html", media_type="text/html", headers={**HEADERS, "Cache-Control": "no-cache"})
+def _kind_of(name: str) -> str:
+    return KINDS[Path(name).suffix]
 
 
+@cache
 def _files() -> dict[str, Path]:
-    """By the path that they are asked for: what is not listed here cannot be asked for, however it is written."""
-    return {str(file.relative_to(FILES)): file for file in FILES.rglob("*") if file.is_file()}
+    """By the name that they are asked for: what is not listed here cannot be asked for, however it is written."""
+    return {
+        file.relative_to(FILES).as_posix(): file
+        for file in FILES.rglob("*")
+        if file.suffix in {*KINDS, *CODINGS.values()} and file.is_file()
+    }

@@ -6,7 +6,7 @@ with chains of its own; whoever writes an entry has a lane to itself until that 
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -125,6 +125,13 @@ class PostgresAudit:
         facts = {"chain": lane.chain, "heads": said}
         anchor = AuditFacts(tenant=HOUSE, at=at, verb="anchor", outcome="accepted", facts=facts)
         await self.append(anchor, lambda entry: self._write("anchor_audit", entry))
+
+    async def newest(self, tenant: TenantId) -> Sequence[AuditEntry]:
+        return [rows.audit_entry_of(row) for row in await self._database.read(sql.newest_of_chains, {"tenant": tenant})]
+
+    async def before(self, tenant: TenantId, chain: str, no: int, *, limit: int) -> Sequence[AuditEntry]:
+        place: rows.Params = {"tenant": tenant, "chain": chain, "no": no, "limit": limit}
+        return [rows.audit_entry_of(row) for row in await self._database.read(sql.audit_before, place)]
 
     async def entries(self, tenant: TenantId | None = None) -> AsyncIterator[AuditEntry]:
         place: rows.Params = {"tenant": tenant or "", "chain": "", "no": 0, "limit": PAGE}

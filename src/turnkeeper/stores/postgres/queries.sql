@@ -833,6 +833,24 @@ RETURNING no;
 -- name: audit_head
 SELECT no, hash FROM audit WHERE tenant = :tenant AND chain = :chain ORDER BY no DESC LIMIT 1;
 
+-- name: newest_of_chains
+-- From chain to chain along the key, so that the length of none of them counts.
+WITH RECURSIVE chains (chain) AS (
+    SELECT MIN(a.chain) FROM audit a WHERE a.tenant = :tenant AND a.chain > ''
+    UNION ALL
+    SELECT (SELECT MIN(a.chain) FROM audit a WHERE a.tenant = :tenant AND a.chain > c.chain)
+      FROM chains c WHERE c.chain IS NOT NULL
+)
+SELECT a.tenant, a.chain, a.no, a.body, a.hash
+  FROM chains c
+  JOIN audit a ON a.tenant = :tenant AND a.chain = c.chain
+   AND a.no = (SELECT MAX(b.no) FROM audit b WHERE b.tenant = :tenant AND b.chain = c.chain);
+
+-- name: audit_before
+SELECT tenant, chain, no, body, hash FROM audit
+ WHERE tenant = :tenant AND chain = :chain AND no < :no
+ ORDER BY no DESC LIMIT :limit;
+
 -- name: audit_page
 SELECT tenant, chain, no, body, hash FROM audit
  WHERE (tenant, chain, no) > (:tenant, :chain, :no)

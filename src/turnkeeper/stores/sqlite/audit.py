@@ -1,7 +1,7 @@
 """The audit in a SQLite file: one chain per tenant and node start, its head kept in memory."""
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from turnkeeper.model.audit import GENESIS, AuditEntry, AuditFacts, chain_hash
@@ -42,6 +42,13 @@ class SqliteAudit:
         except BaseException:
             self._grown |= grown
             raise
+
+    async def newest(self, tenant: TenantId) -> Sequence[AuditEntry]:
+        return [rows.audit_entry_of(row) for row in self._database.read(sql.newest_of_chains, {"tenant": tenant})]
+
+    async def before(self, tenant: TenantId, chain: str, no: int, *, limit: int) -> Sequence[AuditEntry]:
+        place: rows.Params = {"tenant": tenant, "chain": chain, "no": no, "limit": limit}
+        return [rows.audit_entry_of(row) for row in self._database.read(sql.audit_before, place)]
 
     async def entries(self, tenant: TenantId | None = None) -> AsyncIterator[AuditEntry]:
         place: rows.Params = {"tenant": tenant or "", "chain": "", "no": 0, "limit": PAGE}

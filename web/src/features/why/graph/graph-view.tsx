@@ -1,14 +1,15 @@
-import { type Edge, MarkerType, Position, ReactFlow, ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import { type Edge, MarkerType, Position, ReactFlow, ReactFlowProvider, useReactFlow, useStore } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import { Maximize, Minus, Plus } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 import type { GraphOut } from "../../../api/schema.gen.ts";
 import { IconButton } from "../../../ui/button.tsx";
 import { Loading, ProblemNotice } from "../../../ui/notice.tsx";
 import { isBad } from "../story.ts";
 import css from "./graph.module.css";
 import { domIdOf, GraphNode, type RunNode, wordsOf } from "./graph-node.tsx";
-import { firstView, NODE_HEIGHT, NODE_WIDTH, type Plan, READABLE } from "./layout.ts";
+import { firstView, NODE_HEIGHT, NODE_WIDTH, type Plan, READABLE, wholeView } from "./layout.ts";
+import { FAR, nodeAtPoint, Overview } from "./overview.tsx";
 import { drawnEdges } from "./tree.ts";
 import { usePlan } from "./use-plan.ts";
 import { neighbour, type Way } from "./walk.ts";
@@ -38,7 +39,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   ArrowLeft: "left",
   ArrowRight: "right",
 };
-const SMALLEST = 0.15;
+const SMALLEST = 0.05;
+const NOTHING: never[] = [];
 
 function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readonly plan: Plan }) {
   const flow = useReactFlow<RunNode>();
@@ -56,9 +58,24 @@ function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readon
         zoom: Math.max(flow.getZoom(), READABLE),
       });
   };
+  const [isLeaving, setLeaving] = useState(false);
+  const isFar = useStore((state) => state.transform[2] < FAR) || isLeaving;
   const begin = () => {
     const box = frame.current?.getBoundingClientRect();
     if (box !== undefined) void flow.setViewport(firstView(plan, box, at));
+  };
+  const showAll = () => {
+    const box = frame.current?.getBoundingClientRect();
+    if (box === undefined) return;
+    const view = wholeView(plan, box);
+    // The nodes go first: otherwise each would be drawn once, to be gone in the next moment.
+    setLeaving(view.zoom < FAR);
+    requestAnimationFrame(() => void flow.setViewport(view).then(() => setLeaving(false)));
+  };
+  const onFarClicked = (event: MouseEvent) => {
+    const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    const found = isFar ? nodeAtPoint(plan, point.x, point.y) : undefined;
+    if (found !== undefined) goTo(found);
   };
   useEffect(() => {
     if (opened !== undefined) setAt(opened);
@@ -74,7 +91,7 @@ function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readon
     else if (event.key === "Enter" && at !== undefined) onNodeOpened(at);
     else if (event.key === "+" || event.key === "=") void flow.zoomIn();
     else if (event.key === "-") void flow.zoomOut();
-    else if (event.key === "0") void flow.fitView();
+    else if (event.key === "0") showAll();
     else return;
     event.preventDefault();
   };
@@ -84,10 +101,11 @@ function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readon
       <ReactFlow<RunNode>
         ref={frame}
         className={css.canvas}
-        nodes={nodes}
-        edges={edges}
+        nodes={isFar ? NOTHING : nodes}
+        edges={isFar ? NOTHING : edges}
         nodeTypes={KINDS}
         onInit={begin}
+        onPaneClick={onFarClicked}
         onNodeClick={(_, { id }) => onNodeOpened(id)}
         onlyRenderVisibleElements
         minZoom={SMALLEST}
@@ -108,9 +126,11 @@ function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readon
         proOptions={{ hideAttribution: true }}
         tabIndex={0}
         aria-label="Graph of this run. Arrow keys walk along its edges, Enter opens a node."
-        aria-activedescendant={at === undefined ? undefined : domIdOf(at)}
+        aria-activedescendant={at === undefined || isFar ? undefined : domIdOf(at)}
         onKeyDown={onKeyDown}
-      />
+      >
+        {isFar && <Overview graph={graph} plan={plan} />}
+      </ReactFlow>
       <div className={css.tools}>
         <IconButton label="Zoom in" look="plain" onClick={() => void flow.zoomIn()}>
           <Plus aria-hidden />
@@ -118,7 +138,7 @@ function Canvas({ graph, plan, opened, onNodeOpened }: GraphViewProps & { readon
         <IconButton label="Zoom out" look="plain" onClick={() => void flow.zoomOut()}>
           <Minus aria-hidden />
         </IconButton>
-        <IconButton label="Show all of it" look="plain" onClick={() => void flow.fitView()}>
+        <IconButton label="Show all of it" look="plain" onClick={() => showAll()}>
           <Maximize aria-hidden />
         </IconButton>
       </div>

@@ -1,11 +1,13 @@
-import { memo, useMemo } from "react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { memo, useMemo, useRef } from "react";
 import type { GraphOut } from "../../../api/schema.gen.ts";
 import { Badge } from "../../../ui/badge.tsx";
+import { useIsNarrow } from "../../../ui/media.ts";
 import { lengthOf } from "../../../ui/time.tsx";
 import { titleOf } from "./graph-node.tsx";
 import { colourOfType, toneOfNode } from "./look.ts";
 import css from "./rows.module.css";
-import { type Branch, type NodeOut, treeOf } from "./tree.ts";
+import { linesOf, type NodeOut, treeOf } from "./tree.ts";
 
 interface NodeRowsProps {
   readonly graph: GraphOut;
@@ -15,12 +17,24 @@ interface NodeRowsProps {
   readonly hasBars: boolean;
 }
 
-/** Every node as a line of a tree: all that the graph shows, for those who rather read. */
+const STEP_PX = 14;
+const ROW_PX = 36;
+const BARRED_ROW_PX = 48;
+
+/** Every node as a line of a tree: all that the graph shows, for those who rather read. Only what is in sight is drawn. */
 export function NodeRows({ graph, opened, onNodeOpened, hasBars }: NodeRowsProps) {
-  const tree = useMemo(() => treeOf(graph), [graph]);
+  const box = useRef<HTMLDivElement>(null);
+  const isNarrow = useIsNarrow();
+  const lines = useMemo(() => linesOf(treeOf(graph)), [graph]);
   const whole = useMemo(() => Math.max(1, ...graph.nodes.map((node) => node.began_us + node.took_us)), [graph]);
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => (hasBars && isNarrow ? BARRED_ROW_PX : ROW_PX),
+    overscan: 8,
+  });
   return (
-    <div className={`${css.rows} ${hasBars ? css.timeline : ""}`}>
+    <div className={hasBars ? css.timeline : undefined}>
       {hasBars && (
         <div className={css.scale} aria-hidden>
           <span>0</span>
@@ -28,39 +42,43 @@ export function NodeRows({ graph, opened, onNodeOpened, hasBars }: NodeRowsProps
           <span>{lengthOf(whole)}</span>
         </div>
       )}
-      <Branches tree={tree} whole={hasBars ? whole : undefined} opened={opened} onNodeOpened={onNodeOpened} />
+      <div ref={box} className={css.rows}>
+        <ul className={css.list} style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start, size }) => {
+            const line = lines[index];
+            if (line === undefined) return null;
+            return (
+              <li
+                key={line.node.id}
+                className={css.item}
+                style={{ top: start, height: size }}
+                aria-posinset={index + 1}
+                aria-setsize={lines.length}
+              >
+                <Row
+                  {...line}
+                  whole={hasBars ? whole : undefined}
+                  isOpen={line.node.id === opened}
+                  onNodeOpened={onNodeOpened}
+                />
+              </li>
+            );
+          })}
+        </ul>
+      </div>
     </div>
-  );
-}
-
-interface BranchesProps {
-  readonly tree: readonly Branch[];
-  readonly whole: number | undefined;
-  readonly opened: string | undefined;
-  readonly onNodeOpened: (id: string) => void;
-}
-
-function Branches({ tree, whole, opened, onNodeOpened }: BranchesProps) {
-  return (
-    <ul className={css.list}>
-      {tree.map(({ node, parts }) => (
-        <li key={node.id} className={css.item}>
-          <Row node={node} whole={whole} isOpen={node.id === opened} onNodeOpened={onNodeOpened} />
-          {parts.length > 0 && <Branches tree={parts} whole={whole} opened={opened} onNodeOpened={onNodeOpened} />}
-        </li>
-      ))}
-    </ul>
   );
 }
 
 interface RowProps {
   readonly node: NodeOut;
+  readonly depth: number;
   readonly whole: number | undefined;
   readonly isOpen: boolean;
   readonly onNodeOpened: (id: string) => void;
 }
 
-const Row = memo(function Row({ node, whole, isOpen, onNodeOpened }: RowProps) {
+const Row = memo(function Row({ node, depth, whole, isOpen, onNodeOpened }: RowProps) {
   return (
     <button
       type="button"
@@ -68,7 +86,8 @@ const Row = memo(function Row({ node, whole, isOpen, onNodeOpened }: RowProps) {
       aria-pressed={isOpen}
       onClick={() => onNodeOpened(node.id)}
     >
-      <span className={css.name}>
+      <span className={css.name} style={{ paddingLeft: depth * STEP_PX }}>
+        {depth > 0 && <span className="unseen">level {depth + 1}: </span>}
         <span className={css.dot} style={{ background: colourOfType(node.type) }} />
         <span className={css.type}>{node.type}</span>
         <span className={css.label}>{titleOf(node)}</span>
