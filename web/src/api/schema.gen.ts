@@ -1015,6 +1015,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit/reasons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count refusals
+         * @description How much was refused for which reason, in the last 24 hours unless said. For owner and admin.
+         */
+        get: operations["count_refusals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit/export": {
         parameters: {
             query?: never;
@@ -2367,7 +2387,7 @@ export interface paths {
         };
         /**
          * Welcome
-         * @description The console: talk, come back to a topic, and see why a turn came out as it did.
+         * @description Leads to the console; a browser takes the token behind the # of the printed link along.
          */
         get: operations["welcome"];
         put?: never;
@@ -5132,6 +5152,41 @@ export interface components {
             kept: components["schemas"]["KeptOut"][];
             /** Pseudonym */
             pseudonym: string | null;
+        };
+        /**
+         * RefusalsOut
+         * @description Where the span holds more than 50,000 entries only the newest are counted: `since` says from when on.
+         */
+        RefusalsOut: {
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /**
+             * Until
+             * Format: date-time
+             */
+            until: string;
+            /** Is Whole */
+            is_whole: boolean;
+            /** Items */
+            items: components["schemas"]["RefusedForOut"][];
+        };
+        /**
+         * RefusedForOut
+         * @description `reason` is the code of a refusal, which `outcome` of an entry tells.
+         */
+        RefusedForOut: {
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
         };
         /**
          * ReleasedOut
@@ -8467,6 +8522,8 @@ export type RateIn = components['schemas']['RateIn'];
 export type RateLeftOut = components['schemas']['RateLeftOut'];
 export type RateOut = components['schemas']['RateOut'];
 export type ReceiptOut = components['schemas']['ReceiptOut'];
+export type RefusalsOut = components['schemas']['RefusalsOut'];
+export type RefusedForOut = components['schemas']['RefusedForOut'];
 export type ReleasedOut = components['schemas']['ReleasedOut'];
 export type RepinIn = components['schemas']['RepinIn'];
 export type ReplyOut = components['schemas']['ReplyOut'];
@@ -10331,6 +10388,8 @@ export interface operations {
                 mode?: string;
                 /** @description Only entries that say this. */
                 stage?: string;
+                /** @description Only what was refused, or only what was not. */
+                refused?: boolean;
                 /** @description Only entries of this moment or later. */
                 since?: string;
                 /** @description Only entries from before this moment. */
@@ -10353,6 +10412,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_AuditOut_"];
+                };
+            };
+        };
+    };
+    count_refusals: {
+        parameters: {
+            query?: {
+                /** @description Only entries of this moment or later. */
+                since?: string;
+                /** @description Only entries from before this moment. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusalsOut"];
                 };
             };
         };
@@ -12561,17 +12645,7 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-        };
+        responses: never;
     };
     read_console: {
         parameters: {

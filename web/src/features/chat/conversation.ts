@@ -224,7 +224,8 @@ export function newsIn(known: Conversation, frames: readonly Frame[]): News {
   const has = (...types: readonly string[]) => fresh.some((frame) => types.includes(frame.type));
   return {
     runs: [...runs],
-    messages: fresh.some(({ type, run_id: id }) => type in ENDS && id !== null && runs.has(id)),
+    // Also of a run whose end is known: it may have been asked for before its messages were.
+    messages: has(...Object.keys(ENDS)),
     approvals: has("approval.requested"),
     session: has("session.changed", "session.reset", ...Object.keys(ENDS)),
   };
