@@ -29,10 +29,11 @@ export async function follow(following: Following): Promise<void> {
   let pause = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     onLine("connecting");
+    const line = lineUntil(signal);
     try {
       const response = await ask(path, {
         headers: { "Last-Event-ID": String(last), Accept: "text/event-stream" },
-        signal,
+        signal: line.signal,
       });
       onLine("live");
       pause = FIRST_PAUSE_MS;
@@ -51,12 +52,27 @@ export async function follow(following: Following): Promise<void> {
         following.onRefused?.(error);
         return;
       }
+    } finally {
+      line.letGo();
     }
     if (signal.aborted) return;
     onLine("cut");
     await rest(pause, signal);
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/** Ends with `signal`, or when the network is gone: a stream that nobody feeds any more would not say so itself. */
+function lineUntil(signal: AbortSignal): { readonly signal: AbortSignal; readonly letGo: () => void } {
+  const line = new AbortController();
+  const cut = () => line.abort();
+  signal.addEventListener("abort", cut);
+  window.addEventListener("offline", cut);
+  const letGo = () => {
+    signal.removeEventListener("abort", cut);
+    window.removeEventListener("offline", cut);
+  };
+  return { signal: line.signal, letGo };
 }
 
 /** The frames of a stream, as many together as came together. */

@@ -5320,6 +5320,7 @@ export interface components {
          * @description `text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
          *
          *     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
+         *     `request_id` is the name that its sender gave it, until it is answered.
          */
         RunOut: {
             /** Id */
@@ -5342,6 +5343,8 @@ export interface components {
             said?: components["schemas"]["SaidOut"][];
             /** Command */
             command?: string | null;
+            /** Request Id */
+            request_id?: string | null;
             /** Text */
             text?: string | null;
             error: components["schemas"]["RunErrorOut"] | null;

@@ -126,7 +126,11 @@ export function Chat({ session, known, layout }: ChatProps) {
   );
 
   const rows = useMemo(() => rowsOf(known), [known]);
-  const lines = useMemo(() => linesOf(rows, known.epoch, outgoing), [rows, known.epoch, outgoing]);
+  const lines = useMemo(() => {
+    const taken = new Set(Object.values(known.runs).map((run) => run.requestId));
+    const onTheWay = outgoing.filter((each) => !taken.has(each.requestId));
+    return linesOf(rows, known.epoch, onTheWay);
+  }, [rows, known, outgoing]);
   const { keep } = layout;
   const onPlaceChanged = useCallback((at: number | null) => keep({ at }), [keep]);
   const onFormAnswered = (text: string, params: Readonly<Record<string, unknown>>) => {

@@ -91,6 +91,8 @@ export function keepAnswer(queries: QueryClient, id: string, runId: string, answ
 export async function refreshRun(queries: QueryClient, id: string, runId: string): Promise<void> {
   const run = await answered(api.GET("/api/v1/runs/{run_id}", { params: { path: { run_id: runId } } }));
   change(queries, id, (known) => withRun(known, run));
+  const newest = queries.getQueryData<Conversation>(conversationKey(id))?.messages.at(-1)?.turn ?? 0;
+  if (run.turn !== null && run.turn > newest) await readNewMessages(queries, id);
 }
 
 async function readNewMessages(queries: QueryClient, id: string): Promise<void> {

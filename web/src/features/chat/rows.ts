@@ -19,6 +19,8 @@ const isBareReset = (run: Attempt): boolean =>
 
 /** Whether somebody has to be told of it although it is no turn. */
 function isShown(run: Attempt, runs: Readonly<Record<string, Attempt>>, retried: ReadonlySet<string>): boolean {
+  // What was said to it is on its way.
+  if (run.said.length === 0 && run.shown === "" && isOpen(run)) return false;
   if (run.command !== null || run.status === "completed") return run.command === null && run.turn !== null;
   if (run.status === "superseded") {
     const follower = run.supersededBy === null ? undefined : runs[run.supersededBy];
