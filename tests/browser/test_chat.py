@@ -18,8 +18,6 @@ async def say(page: Page, text: str) -> None:
 async def test_a_new_chat_gets_its_address_with_its_first_message_and_streams(
     house: House, open_page: OpenPage
 ) -> None:
-    house: House, open_page: OpenPage
-) -> None:
     page = await open_page("/chat")
     await page.get_by_label("Agent").select_option("storyteller")
 
