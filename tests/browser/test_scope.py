@@ -112,12 +112,14 @@ async def test_what_came_out_of_a_session_leads_to_the_manifest_and_what_changed
 
 async def test_artifacts_are_shown_as_text_or_picture_and_never_run(house: House, open_page: OpenPage) -> None:
     keep = house.keeper.artifacts.keep
-    hostile = await keep(HOSTILE, media_type="text/html", name="page.html")
+    await keep(HOSTILE, media_type="text/html", name="page.html")
     drawing = await keep(PIXEL, media_type="image/png", name="dot.png")
     data = await keep(b'{"a":[1,2]}', media_type="application/json", name="data.json")
     other = await keep(b"\x00\x01", media_type="application/pdf", name="<b>book</b>.pdf")
 
-    page = await open_page(f"/artifacts?artifact={hostile.sha256}", width=375, theme="dark")
+    page = await open_page("/artifacts", width=375, theme="dark")
+    await expect(page.get_by_role("region", name="Kept last").get_by_role("link")).to_have_count(4)
+    await page.get_by_role("link", name="page.html").click()
     preview = page.get_by_role("region", name="Preview")
     await expect(preview).to_contain_text("<script>window.hurt = 1</script>")
     assert await page.evaluate("window.hurt === undefined && document.querySelectorAll('img[src=x]').length === 0")

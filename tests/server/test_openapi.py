@@ -82,6 +82,7 @@ def test_every_route_is_in_it(document: dict[str, Any]) -> None:
         "POST /api/v1/approvals/{approval_id}/decide",
         "GET /api/v1/sessions/{session_id}/tools",
         "POST /api/v1/artifacts",
+        "GET /api/v1/artifacts",
         "GET /api/v1/artifacts/{artifact_id}",
         "GET /api/v1/artifacts/{artifact_id}/content",
         "HEAD /api/v1/artifacts/{artifact_id}/content",

@@ -1394,7 +1394,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List artifacts
+         * @description The artifacts that one keeps, newest first; for owner and admin those of the whole tenant.
+         */
+        get: operations["list_artifacts"];
         put?: never;
         /**
          * Keep artifact
@@ -4699,6 +4703,13 @@ export interface components {
         Page_ApprovalOut_: {
             /** Items */
             items: components["schemas"]["ApprovalOut"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** Page[ArtifactOut] */
+        Page_ArtifactOut_: {
+            /** Items */
+            items: components["schemas"]["ArtifactOut"][];
             /** Next */
             next?: string | null;
         };
@@ -8488,6 +8499,7 @@ export type PackOut = components['schemas']['PackOut'];
 export type PackTextOut = components['schemas']['PackTextOut'];
 export type PageAgentOut = components['schemas']['Page_AgentOut_'];
 export type PageApprovalOut = components['schemas']['Page_ApprovalOut_'];
+export type PageArtifactOut = components['schemas']['Page_ArtifactOut_'];
 export type PageAuditOut = components['schemas']['Page_AuditOut_'];
 export type PageBaseOut = components['schemas']['Page_BaseOut_'];
 export type PageBaseUnitOut = components['schemas']['Page_BaseUnitOut_'];
@@ -11185,6 +11197,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query?: {
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ArtifactOut_"];
+                };
             };
         };
     };

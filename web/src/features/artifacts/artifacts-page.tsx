@@ -6,6 +6,7 @@ import { SelectField, TextField } from "../../ui/field.tsx";
 import { Page } from "../../ui/panel.tsx";
 import { ArtifactView } from "./artifact-view.tsx";
 import css from "./artifacts.module.css";
+import { Artifacts } from "./artifacts.tsx";
 import { ManifestView } from "./manifest-view.tsx";
 import { PointerView } from "./pointer-view.tsx";
 import { Pointers } from "./pointers.tsx";
@@ -20,13 +21,18 @@ export function ArtifactsPage() {
   const id = kind === undefined ? "" : (params.get(kind) ?? "");
   const against = params.get("against") ?? undefined;
   return (
-    <Page title="Artifacts" aside={kind !== undefined && <Link to={addresses.artifacts}>All pointers</Link>}>
+    <Page title="Artifacts" aside={kind !== undefined && <Link to={addresses.artifacts}>All of them</Link>}>
       <p className="soft">
         An artifact is content, known by its hash. A manifest is a tree of artifacts. A pointer is a name that moves
         from manifest to manifest and remembers where it was. None of them can be changed, only added to.
       </p>
       <LookUp />
-      {kind === undefined && <Pointers />}
+      {kind === undefined && (
+        <>
+          <Pointers />
+          <Artifacts />
+        </>
+      )}
       {kind === "artifact" && <ArtifactView key={id} id={id} against={against} />}
       {kind === "manifest" && <ManifestView key={id} sha256={id} against={against} />}
       {kind === "pointer" && <PointerView key={id} id={id} />}

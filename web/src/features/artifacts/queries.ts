@@ -3,6 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { answered, api, ask } from "../../api/client.ts";
 
 const PAGE = 200;
+const SHOWN = 50;
 /** What is kept under its hash never changes. */
 const FOR_EVER = { staleTime: Number.POSITIVE_INFINITY, retry: false } as const;
 
@@ -11,6 +12,21 @@ export function useArtifact(id: string) {
     queryKey: ["artifacts", id],
     queryFn: () => answered(api.GET("/api/v1/artifacts/{artifact_id}", { params: { path: { artifact_id: id } } })),
     ...FOR_EVER,
+  });
+}
+
+/** Newest first: those that one keeps, or all of the tenant for its owner and admins. */
+export function useArtifacts() {
+  return useInfiniteQuery({
+    queryKey: ["artifacts"],
+    queryFn: ({ pageParam }) =>
+      answered(
+        api.GET("/api/v1/artifacts", {
+          params: { query: { limit: SHOWN, ...(pageParam !== "" && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next ?? undefined,
   });
 }
 
