@@ -1,4 +1,4 @@
-"""Scope: mounts with the layer that gave each, what holds, and what outlives a session: artifacts, manifests, pointers."""
+"""Scope: mounts with the layer that gave each, what holds, and what outlives a session."""
 
 import re
 

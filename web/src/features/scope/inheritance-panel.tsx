@@ -9,7 +9,7 @@ import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useToasts } from "../../ui/toasts.tsx";
 import { changesBetween, type Given, givenTo, newsOf } from "./inheritance.ts";
-import { useLayers, useRebase } from "./queries.ts";
+import { useLayers, useNames, useRebase } from "./queries.ts";
 import css from "./scope.module.css";
 
 interface InheritanceProps {
@@ -20,7 +20,8 @@ interface InheritanceProps {
 /** What holds for the session and which level said so; frozen when it began, and brought up to date by a rebase. */
 export function Inheritance({ session, mayWrite }: InheritanceProps) {
   const layers = useLayers(session.context_chain);
-  const news = newsOf(session, layers);
+  const nameOf = useWords();
+  const news = newsOf(session, layers, nameOf);
   return (
     <Panel title="What holds here" aside={mayWrite && <Rebase session={session} news={news} />}>
       <Table
@@ -49,7 +50,7 @@ export function Inheritance({ session, mayWrite }: InheritanceProps) {
           <ol className={css.chain}>
             {session.context_chain.map((link) => (
               <li key={`${link.level} ${link.id}`}>
-                <Badge tone="accent">{link.level}</Badge> {nameOf(layers, link.id)}
+                <Badge tone="accent">{link.level}</Badge> {layerName(layers, link.id)}
                 <span className={css.small}> revision {link.revision}</span>
               </li>
             ))}
@@ -76,12 +77,13 @@ export function Inheritance({ session, mayWrite }: InheritanceProps) {
 
 function Rebase({ session, news }: { readonly session: SessionOut; readonly news: readonly string[] }) {
   const rebase = useRebase(session);
+  const nameOf = useWords();
   const { tell } = useToasts();
   const [isAsking, setAsking] = useState(false);
   const onConfirmed = () =>
     rebase.mutate(undefined, {
       onSuccess: (after) => {
-        const changes = changesBetween(session, after);
+        const changes = changesBetween(session, after, nameOf);
         tell(changes.length === 0 ? "Rebased. Nothing is different." : `Rebased. ${changes.join("; ")}.`);
         setAsking(false);
       },
@@ -114,6 +116,12 @@ function Rebase({ session, news }: { readonly session: SessionOut; readonly news
   );
 }
 
-function nameOf(layers: readonly LayerOut[], id: string): string {
+/** The kind of a resource and what people call it. */
+function useWords(): (kind: string, id: string) => string {
+  const nameOf = useNames();
+  return (kind, id) => `${kind.replaceAll("_", " ")} “${nameOf(kind, id)}”`;
+}
+
+function layerName(layers: readonly LayerOut[], id: string): string {
   return layers.find((layer) => layer.id === id)?.name ?? id;
 }

@@ -11,7 +11,7 @@ import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
 import { useToasts } from "../../ui/toasts.tsx";
 import { PinForm } from "./pin-form.tsx";
-import { useBases, useMountChange, usePointers } from "./queries.ts";
+import { useMountChange, useNames } from "./queries.ts";
 import css from "./scope.module.css";
 
 interface MountsProps {
@@ -46,7 +46,7 @@ export function Mounts({ session, mayWrite }: MountsProps) {
           rows={session.mounts}
           keyOf={({ kind, id }: MountOut) => `${kind} ${id}`}
           columns={[
-            { title: "What", of: (mount) => <What mount={mount} name={nameOf(mount)} /> },
+            { title: "What", of: (mount) => <What mount={mount} name={nameOf(mount.kind, mount.id)} /> },
             { title: "Given by", of: (mount) => <Badge tone="accent">{mount.source}</Badge> },
             { title: "State", of: (mount) => <State of={mount.state} /> },
             { title: "How", of: (mount) => <How mount={mount} /> },
@@ -79,8 +79,8 @@ export function Mounts({ session, mayWrite }: MountsProps) {
         onClosed={() => setRemoved(undefined)}
       >
         <p>
-          This session loses {removed === undefined ? "it" : nameOf(removed)} at once, also in a turn that is running.
-          No other session notices, and nothing is deleted.
+          This session loses {removed === undefined ? "it" : nameOf(removed.kind, removed.id)} at once, also in a turn
+          that is running. No other session notices, and nothing is deleted.
           {removed !== undefined &&
             removed.source !== "session" &&
             " It can be pinned again, and then comes from where it came before."}
@@ -88,16 +88,6 @@ export function Mounts({ session, mayWrite }: MountsProps) {
       </Confirm>
     </Panel>
   );
-}
-
-function useNames(): (mount: MountOut) => string {
-  const pointers = usePointers().data?.items ?? [];
-  const bases = useBases().data?.items ?? [];
-  return ({ kind, id }) => {
-    const pointer = kind === "pointer" ? pointers.find((each) => each.id === id) : undefined;
-    if (pointer !== undefined) return `${pointer.namespace}/${pointer.name}`;
-    return (kind === "knowledge_base" && bases.find((base) => base.id === id)?.name) || id;
-  };
 }
 
 function What({ mount, name }: { readonly mount: MountOut; readonly name: string }) {

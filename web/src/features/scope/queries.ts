@@ -46,6 +46,17 @@ export function useBases() {
   });
 }
 
+/** What people call a pointer or a knowledge base; its id where it has no name. */
+export function useNames(): (kind: string, id: string) => string {
+  const pointers = usePointers().data?.items ?? [];
+  const bases = useBases().data?.items ?? [];
+  return (kind, id) => {
+    const pointer = kind === "pointer" ? pointers.find((each) => each.id === id) : undefined;
+    if (pointer !== undefined) return `${pointer.namespace}/${pointer.name}`;
+    return (kind === "knowledge_base" && bases.find((base) => base.id === id)?.name) || id;
+  };
+}
+
 /** The layers that a session inherited from, as they are now; one that may not be read is left out. */
 export function useLayers(chain: readonly ChainLinkOut[]): readonly LayerOut[] {
   return useQueries({
