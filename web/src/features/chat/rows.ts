@@ -90,6 +90,16 @@ function inOrder(known: Conversation): readonly Attempt[] {
     .sort((one, other) => one.queueNo - other.queueNo);
 }
 
+/** Whether a message that was sent from here stands in the conversation by now. */
+export function isTaken(
+  known: Conversation,
+  sent: { readonly requestId: string; readonly runId: string | null },
+): boolean {
+  const run = sent.runId === null ? undefined : known.runs[sent.runId];
+  if (run !== undefined) return run.said.length > 0 || run.turn !== null;
+  return Object.values(known.runs).some((each) => each.requestId === sent.requestId);
+}
+
 /** What the user said last, for whoever wants to say it otherwise. */
 export function lastSaid(known: Conversation): MessageOut | undefined {
   return known.messages.findLast((message) => message.role === "user" && message.epoch === known.epoch);
