@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,10 +60,15 @@ def is_written(node_id: str, root: Path) -> bool:
     file, *names = node_id.split("::")
     if not (root / file).is_file():
         return False
-    inside: ast.AST | None = ast.parse((root / file).read_text(encoding="utf-8"))
+    inside: ast.AST | None = _parsed(root / file)
     for name in names:
         inside = _named(name, inside)
     return inside is not None
+
+
+@cache
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def _named(name: str, inside: ast.AST | None) -> ast.AST | None:

@@ -108,7 +108,7 @@ async def _pan(page: Page) -> None:
 Address = Callable[[Full], str]
 Move = Callable[[Page], Awaitable[None]]
 PAGES: dict[str, tuple[Address, str, Move]] = {
-    "session": (lambda full: f"/sessions/{full.long_session}", "[data-message]", _scroll_up),
+    "session": (lambda full: f"/sessions/{full.long_session}", "main article", _scroll_up),
     "list": (lambda full: "/sessions", "ul[aria-label=Sessions] li", _scroll_down),
-    "graph": (lambda full: f"/sessions/{full.graph_session}/why/{full.graph_run}", ".react-flow__node", _pan),
+    "graph": (lambda full: f"/sessions/{full.graph_session}/why/{full.graph_run}", "main .react-flow", _pan),
 }

@@ -47,7 +47,8 @@ class House:
 
 @asynccontextmanager
 async def a_house(folder: Path) -> AsyncIterator[House]:
-    gates, settings = Gates(), Settings(database=str(folder / "conversations.db"), default_agent="parrot")
+    gates, database = Gates(), str(folder / "conversations.db")
+    settings = Settings(database=database, default_agent="parrot", message_chars=200_000)
     async with Turnkeeper.open(settings=settings, policy=POLICY) as keeper:
         _register(keeper, gates)
         async with served(keeper) as url:

@@ -6,6 +6,8 @@ from tests.browser.house import House
 from turnkeeper import AgentTurn, Turnkeeper
 from turnkeeper.cli.demo import WEATHER_AGENT, set_up_demo
 from turnkeeper.errors import RunEnded
+from turnkeeper.keeping.scoping import Pin
+from turnkeeper.model.mount import MountKind
 
 GUIDE = """## Opening hours
 
@@ -66,8 +68,7 @@ async def fill(house: House) -> World:
     await keeper.chat("tomorrow at 7pm", session_id=booking.session_id)
     failed, run = await _fail(keeper)
     await keeper.chat("Call back about the invoice", agent="clerk")
-    await keeper.chat("Write the guide", agent="author")
-    await keeper.chat("Write the guide again", agent="author")
+    await _publish(keeper)
     await keeper.fork_session(memory, at_turn=1, title="What if the ferry left at seven?")
     paused = await keeper.chat("Where is my order HD204518?", agent="symbolic", pack="help-desk")
     await keeper.pause_session(paused.session_id)
@@ -90,7 +91,7 @@ def _register(keeper: Turnkeeper) -> None:
         """Writes a guide, and publishes it."""
         text = f"{GUIDE}\nEdition {turn.number}: {turn.text}.\n"
         kept = await turn.substrate.emit(text.encode(), path="guide.md")
-        await turn.substrate.publish({"guide.md": kept}, message=turn.text)
+        await turn.substrate.publish({"guide.md": kept}, pointer=turn.params["pointer"], message=turn.text)
         return text
 
 
@@ -109,6 +110,14 @@ async def _remember(keeper: Turnkeeper) -> tuple[str, str, str]:
         )
     ]
     return session.id, runs[1], runs[3]
+
+
+async def _publish(keeper: Turnkeeper) -> None:
+    guide = await keeper.pointers.create("guide")
+    pin = Pin(kind=MountKind.POINTER, id=guide.id)
+    session = await keeper.create_session(title="The guide of the harbour", agent="author", pins=[pin])
+    for text in ("Write the guide", "Write it again"):
+        await keeper.chat(text, session_id=session.id, params={"pointer": guide.id})
 
 
 async def _fail(keeper: Turnkeeper) -> tuple[str, str]:

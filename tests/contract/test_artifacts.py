@@ -9,7 +9,7 @@ from tests.contract.builders import TENANT, USER, audit_of, clock
 from turnkeeper.errors import ArtifactDamaged, ArtifactNotFound
 from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.blob import ByteRange, NewBlob
-from turnkeeper.model.ids import ArtifactId, TenantId
+from turnkeeper.model.ids import ArtifactId, TenantId, UserId
 from turnkeeper.ports.store import Store
 from turnkeeper.substrate.artifacts import ArtifactShelf
 from turnkeeper.testing.clock import NOON
@@ -67,6 +67,19 @@ async def test_the_same_content_is_kept_once_in_a_tenant_and_apart_from_others(s
         ("globex", 1),
     ]
     assert await content_of(store, an_artifact("art_2")) == LETTER
+
+
+async def test_artifacts_are_listed_newest_first_of_one_user_or_of_all(store: Store) -> None:
+    ben = replace(an_artifact("art_2"), created_by=UserId("ben"))
+    for artifact in (an_artifact("art_1"), ben, an_artifact("art_3"), an_artifact(tenant=TenantId("globex"))):
+        await keep(store, artifact)
+
+    every = await store.artifacts.list(TENANT, user=None, before=None, limit=9)
+    older = await store.artifacts.list(TENANT, user=None, before=ArtifactId("art_3"), limit=1)
+    his = await store.artifacts.list(TENANT, user=UserId("ben"), before=None, limit=9)
+
+    assert [artifact.id for artifact in every] == ["art_3", "art_2", "art_1"]
+    assert older == his == [ben]
 
 
 async def test_what_is_kept_under_an_id_stays_under_it(store: Store) -> None:

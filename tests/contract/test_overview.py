@@ -1,7 +1,7 @@
 """What a store promises about all that goes on in a tenant."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -76,6 +76,11 @@ async def test_runs_are_found_by_what_is_known_of_them(store: Store) -> None:
     assert ids(await found(store, statuses=frozenset({RunStatus.FAILED, RunStatus.COMPLETED}))) == [broken.id, done.id]
     assert ids(await found(store, agent=OTHER_AGENT)) == [theirs.run.id]
     assert ids(await found(store, session_id=other.id)) == [theirs.run.id]
+    assert ids(await found(store, since=datetime(1242, 1, 1, tzinfo=UTC), until=datetime(1, 1, 1, tzinfo=UTC))) == []
+    assert (
+        len(ids(await found(store, since=datetime.min.replace(tzinfo=UTC), until=datetime.max.replace(tzinfo=UTC))))
+        == 3
+    )
     assert ids(await found(store, since=NOON, until=NOON)) == []
     assert len(ids(await found(store, since=NOON, until=NOON + timedelta(microseconds=1)))) == 3
 

@@ -99,7 +99,9 @@ async def test_what_one_has_already_is_not_sent_again(tmp_path: Path) -> None:
     assert other.headers["etag"] != etag
 
 
-@pytest.mark.parametrize("path", ["/", "/openapi.json", "/api/v1/sessions", "/api/v1/sessions/{id}/feed", "/nowhere"])
+@pytest.mark.parametrize(
+    "path", ["/docs", "/openapi.json", "/api/v1/sessions", "/api/v1/sessions/{id}/feed", "/nowhere"]
+)
 async def test_head_tells_the_headers_of_get_and_nothing_else(tmp_path: Path, path: str) -> None:
     async with a_house(tmp_path) as client:
         session = (await client.post("/api/v1/sessions", headers=token_of("ada"))).json()

@@ -57,6 +57,17 @@ def test_content_comes_in_ranges(ben: Api) -> None:
     assert head.headers["etag"] == f'"{hashlib.sha256(LARGE).hexdigest()}"'
 
 
+def test_everyone_lists_what_they_keep_and_an_owner_what_the_tenant_keeps(ada: Api, ben: Api) -> None:
+    his, hers = keep(ben, b"of Ben")["id"], keep(ada, b"of Ada")["id"]
+
+    listed = ben.get("/artifacts").json()["items"]
+    first = ada.get("/artifacts?limit=1").json()
+    second = ada.get(f"/artifacts?limit=1&cursor={first['next']}").json()
+
+    assert [artifact["id"] for artifact in listed] == [his]
+    assert [page["items"][0]["id"] for page in (first, second)] == [hers, his]
+
+
 def test_a_manifest_is_made_read_and_compared(ben: Api) -> None:
     first = a_manifest(ben, b"one", b"two", message="First")
     second = a_manifest(ben, b"one", b"changed", b"three", parent=first["sha256"])

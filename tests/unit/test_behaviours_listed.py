@@ -1,7 +1,7 @@
 """Each numbered behaviour of the pages about envelopes, sessions and the bus has a test that carries its number."""
 
-import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,9 +44,13 @@ def test_what_differs_is_tested_too(page: str) -> None:
 
 def numbers(page: str) -> set[int]:
     found: set[int] = set()
-    for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                named = re.match(rf"test_{page}((?:_\d{{2}})+)_", node.name)
-                found |= {int(each) for each in named[1].split("_")[1:]} if named else set()
+    for name in names_of_tests():
+        named = re.match(rf"test_{page}((?:_\d{{2}})+)_", name)
+        found |= {int(each) for each in named[1].split("_")[1:]} if named else set()
     return found
+
+
+@cache
+def names_of_tests() -> tuple[str, ...]:
+    written = (path.read_text(encoding="utf-8") for path in TESTS.glob("*/**/test_*.py"))
+    return tuple(name for text in written for name in re.findall(r"^ *(?:async )?def (test_\w+)", text, re.MULTILINE))

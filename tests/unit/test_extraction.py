@@ -559,7 +559,7 @@ def test_the_work_to_read_grows_with_the_length_alone(piece: str) -> None:
         return time.thread_time() - began
 
     seconds(10)
-    short, long = min(seconds(2_000) for _ in range(3)), min(seconds(16_000) for _ in range(2))
+    short, long = min(seconds(500) for _ in range(3)), min(seconds(4_000) for _ in range(2))
 
     # Eight times the text may take eight times as long; with squares it would be sixty-four.
     assert long < 0.05 + 30 * short

@@ -33,7 +33,7 @@ const pages: RouteObject[] = [
   },
   {
     path: "artifacts",
-    lazy: async () => ({ Component: (await import("./features/scope/artifacts-page.tsx")).ArtifactsPage }),
+    lazy: async () => ({ Component: (await import("./features/artifacts/artifacts-page.tsx")).ArtifactsPage }),
   },
   {
     path: "approvals",

@@ -5,7 +5,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnkeeper.client.part import Part
+from turnkeeper.client.pages import Page
+from turnkeeper.client.part import Part, reading
 from turnkeeper.client.shapes import read
 from turnkeeper.errors import ArtifactDamaged
 from turnkeeper.model.artifact import sha256_of
@@ -41,6 +42,10 @@ class Artifacts(Part):
         query = {"name": name}
         told = await self._ask("POST", "artifacts", content=content, headers=headers, query=query, key=None)
         return read(told, Artifact)
+
+    async def list(self, *, before: str | None = None, limit: int = 50) -> Page[Artifact]:
+        """Newest first: those that one keeps, or those of the whole tenant for its owner and admins."""
+        return await self._page(reading(Artifact), "artifacts", cursor=before, limit=limit)
 
     async def get(self, artifact_id: str) -> Artifact:
         """By its id or its hash. Raises ArtifactNotFound, also when somebody else keeps it."""

@@ -1,6 +1,6 @@
 """Artifacts: keeping content for good, and reading it again."""
 
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 
 from turnkeeper.errors import ArtifactNotFound, NotAllowed
 from turnkeeper.model.artifact import Artifact
@@ -58,6 +58,14 @@ class Artifacts:
         if found and await self._store.is_in_a_manifest(principal.tenant, found[0].sha256):
             return found[0]
         raise ArtifactNotFound(ArtifactId(artifact_id))
+
+    async def list(
+        self, *, principal: Principal = LOCAL, before: str | None = None, limit: int = 50
+    ) -> Sequence[Artifact]:
+        """Newest first: those that one keeps, or those of the whole tenant for its owner and admins."""
+        user = None if principal.sees_whole_tenant else principal.user
+        place = None if before is None else ArtifactId(before)
+        return await self._store.list(principal.tenant, user=user, before=place, limit=limit)
 
     async def read(self, artifact_id: str, *, principal: Principal = LOCAL) -> bytes:
         """Raises ArtifactNotFound, or ArtifactDamaged when the content is not what was kept."""

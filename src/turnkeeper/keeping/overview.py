@@ -133,8 +133,11 @@ class Overview:
         Raises EnvelopeInvalid for more than 31 days by hour, or 366 by day.
         """
         _check_may_look(principal, "usage")
-        end = by.end_of(until or self._clock.now())
-        begin = end - by.usual if since is None else by.begin_of(since)
+        try:
+            end = by.end_of(until or self._clock.now())
+            begin = end - by.usual if since is None else by.begin_of(since)
+        except OverflowError:
+            raise EnvelopeInvalid.at("until", "lies at an end of the calendar") from None
         if begin >= end:
             raise EnvelopeInvalid.at("since", "lies before `until`")
         if end - begin > by.longest:

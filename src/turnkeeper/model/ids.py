@@ -38,9 +38,9 @@ HOUSE = TenantId("-")
 _CROCKFORD = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ")
 
 
-def id_made_at(prefix: str, moment: datetime) -> str:
-    """The least id that may have been made at this moment."""
-    return sortable_id(prefix, int(moment.timestamp() * 1000), 0)
+def id_made_at(prefix: str, moment: datetime, *, later_seconds: int = 0) -> str:
+    """The least id that may have been made at this moment, or so much later; none was made before 1970."""
+    return sortable_id(prefix, max(0, int((moment.timestamp() + later_seconds) * 1000)), 0)
 
 
 def sortable_id(prefix: str, milliseconds: int, randomness: int) -> str:

@@ -7,7 +7,7 @@ from typing import Protocol
 from turnkeeper.model.artifact import Artifact
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.blob import Blob, ByteRange, NewBlob
-from turnkeeper.model.ids import ArtifactId, TenantId
+from turnkeeper.model.ids import ArtifactId, TenantId, UserId
 
 
 class ArtifactStore(Protocol):
@@ -20,6 +20,11 @@ class ArtifactStore(Protocol):
 
     async def get(self, tenant: TenantId, artifact_id: ArtifactId) -> Artifact:
         """Raises ArtifactNotFound, also for one of another tenant."""
+
+    async def list(
+        self, tenant: TenantId, *, user: UserId | None, before: ArtifactId | None, limit: int
+    ) -> Sequence[Artifact]:
+        """Newest first: those that this user keeps, or with None those of all."""
 
     async def of_content(self, tenant: TenantId, sha256: str) -> Sequence[Artifact]:
         """Every artifact with this content, oldest first."""

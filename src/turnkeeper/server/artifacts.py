@@ -28,6 +28,8 @@ from turnkeeper.server.exchange import exchange_of
 from turnkeeper.server.guard import GuardedRoute, Keeper
 from turnkeeper.server.limits import stream_body
 from turnkeeper.server.openapi import problems
+from turnkeeper.server.parameters import IdCursor, Limit
+from turnkeeper.server.wire import Page, page_of
 from turnkeeper.server.wire_channels import ArtifactOut
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], route_class=GuardedRoute)
@@ -60,6 +62,16 @@ async def keep_artifact(
     )
     response.headers["Location"] = f"{request.url.path}/{artifact.id}"
     return ArtifactOut.of(artifact)
+
+
+@router.get("", name="list_artifacts", response_model=Page[ArtifactOut], responses=problems())
+@asks("artifacts:read")
+async def list_artifacts(
+    keeper: Keeper, caller: Caller, limit: Limit = 50, cursor: IdCursor = None
+) -> Page[ArtifactOut]:
+    """The artifacts that one keeps, newest first; for owner and admin those of the whole tenant."""
+    found = await keeper.artifacts.list(principal=caller, before=cursor, limit=limit + 1)
+    return page_of([ArtifactOut.of(each) for each in found], limit, [each.id for each in found])
 
 
 @router.get("/{artifact_id}", name="read_artifact", response_model=ArtifactOut, responses=problems(ArtifactNotFound))

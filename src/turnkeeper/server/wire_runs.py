@@ -47,6 +47,7 @@ class RunOut(Outbound):
     """`text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
 
     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
+    `request_id` is the name that its sender gave it, until it is answered.
     """
 
     id: str
@@ -61,6 +62,7 @@ class RunOut(Outbound):
     merged: bool | None
     said: list[SaidOut] = Field(default_factory=list)
     command: str | None = None
+    request_id: str | None = None
     text: str | None = None
     error: RunErrorOut | None
     queue_no: int
@@ -88,6 +90,7 @@ class RunOut(Outbound):
             merged=run.merged,
             said=[] if run.turn is not None else [SaidOut.of(event) for event in run.input.events],
             command=run.input.command,
+            request_id=run.input.request_id,
             text=text,
             error=None if run.error is None else RunErrorOut.of(run.error),
             queue_no=run.queue_no,

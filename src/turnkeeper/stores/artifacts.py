@@ -9,6 +9,9 @@ from turnkeeper.model.ids import ArtifactId, TenantId, UserId
 from turnkeeper.model.layer import Quota
 from turnkeeper.stores.rows import Params, Row, micros, moment
 
+LAST = "~"
+"""Behind every id."""
+
 
 def artifact_params(artifact: Artifact) -> Params:
     return {

@@ -9,7 +9,7 @@ from turnkeeper.model.usage import Span, Spent, SpentBy
 from turnkeeper.ports.overview import RUNS_WALKED, SoughtRuns
 from turnkeeper.stores.rows import Params, Row, micros, moment
 
-SLACK = timedelta(minutes=1)
+SLACK_SECONDS = 60
 """A run has its id a little before or after the moment at which it is accepted."""
 
 FIRST, LAST = "", "~"
@@ -18,8 +18,8 @@ FIRST, LAST = "", "~"
 def ids_between(since: datetime | None, until: datetime | None) -> tuple[str, str]:
     """Between which ids the runs of a span lie, and few others."""
     return (
-        FIRST if since is None else id_made_at("run", since - SLACK),
-        LAST if until is None else id_made_at("run", until + SLACK),
+        FIRST if since is None else id_made_at("run", since, later_seconds=-SLACK_SECONDS),
+        LAST if until is None else id_made_at("run", until, later_seconds=SLACK_SECONDS),
     )
 
 

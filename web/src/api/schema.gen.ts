@@ -1394,7 +1394,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List artifacts
+         * @description The artifacts that one keeps, newest first; for owner and admin those of the whole tenant.
+         */
+        get: operations["list_artifacts"];
         put?: never;
         /**
          * Keep artifact
@@ -4702,6 +4706,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** Page[ArtifactOut] */
+        Page_ArtifactOut_: {
+            /** Items */
+            items: components["schemas"]["ArtifactOut"][];
+            /** Next */
+            next?: string | null;
+        };
         /** Page[AuditOut] */
         Page_AuditOut_: {
             /** Items */
@@ -5320,6 +5331,7 @@ export interface components {
          * @description `text` is the answer of a run that completed, or the question of one that waits. `account` is what it spent.
          *
          *     `said` is what it is to answer, as long as that stands in no message; `command` is what it is to do instead.
+         *     `request_id` is the name that its sender gave it, until it is answered.
          */
         RunOut: {
             /** Id */
@@ -5342,6 +5354,8 @@ export interface components {
             said?: components["schemas"]["SaidOut"][];
             /** Command */
             command?: string | null;
+            /** Request Id */
+            request_id?: string | null;
             /** Text */
             text?: string | null;
             error: components["schemas"]["RunErrorOut"] | null;
@@ -8485,6 +8499,7 @@ export type PackOut = components['schemas']['PackOut'];
 export type PackTextOut = components['schemas']['PackTextOut'];
 export type PageAgentOut = components['schemas']['Page_AgentOut_'];
 export type PageApprovalOut = components['schemas']['Page_ApprovalOut_'];
+export type PageArtifactOut = components['schemas']['Page_ArtifactOut_'];
 export type PageAuditOut = components['schemas']['Page_AuditOut_'];
 export type PageBaseOut = components['schemas']['Page_BaseOut_'];
 export type PageBaseUnitOut = components['schemas']['Page_BaseUnitOut_'];
@@ -11182,6 +11197,31 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_artifacts: {
+        parameters: {
+            query?: {
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ArtifactOut_"];
+                };
             };
         };
     };

@@ -8,7 +8,7 @@ from turnkeeper.errors import ArtifactDamaged, ArtifactNotFound, StoreUnavailabl
 from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.audit import AuditEntry, AuditFacts
 from turnkeeper.model.blob import Blob, ByteRange, NewBlob, Piece
-from turnkeeper.model.ids import ArtifactId, TenantId
+from turnkeeper.model.ids import ArtifactId, TenantId, UserId
 from turnkeeper.stores import artifacts as rows
 from turnkeeper.stores.postgres.audit import PostgresAudit, entry_params
 from turnkeeper.stores.postgres.database import PostgresDatabase, Tx, sql
@@ -49,6 +49,12 @@ class PostgresArtifacts:
         if not found:
             raise ArtifactNotFound(artifact_id)
         return rows.artifact_of(found[0])
+
+    async def list(
+        self, tenant: TenantId, *, user: UserId | None, before: ArtifactId | None, limit: int
+    ) -> Sequence[Artifact]:
+        place = {"tenant": tenant, "user": user, "before": before or rows.LAST, "limit": limit}
+        return [rows.artifact_of(row) for row in await self._database.read(sql.list_artifacts, place)]
 
     async def of_content(self, tenant: TenantId, sha256: str) -> Sequence[Artifact]:
         found = await self._database.read(sql.artifacts_of_content, {"tenant": tenant, "hash": sha256})

@@ -1551,6 +1551,11 @@ ON CONFLICT (tenant, id) DO NOTHING;
 -- name: get_artifact
 SELECT * FROM artifacts WHERE tenant = :tenant AND id = :id;
 
+-- name: list_artifacts
+SELECT * FROM artifacts
+ WHERE tenant = :tenant AND id < :before AND created_by = COALESCE(:user, created_by)
+ ORDER BY id DESC LIMIT :limit;
+
 -- name: artifacts_of_content
 SELECT * FROM artifacts WHERE tenant = :tenant AND sha256 = :hash ORDER BY created_at, id;
 

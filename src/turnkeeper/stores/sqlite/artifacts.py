@@ -8,7 +8,7 @@ from turnkeeper.errors import ArtifactDamaged, ArtifactNotFound, StoreUnavailabl
 from turnkeeper.model.artifact import Artifact, sha256_of
 from turnkeeper.model.audit import AuditFacts
 from turnkeeper.model.blob import Blob, ByteRange, NewBlob, Piece
-from turnkeeper.model.ids import ArtifactId, TenantId
+from turnkeeper.model.ids import ArtifactId, TenantId, UserId
 from turnkeeper.stores import artifacts as rows
 from turnkeeper.stores.rows import Row, json_text
 from turnkeeper.stores.sqlite.audit import SqliteAudit
@@ -39,6 +39,12 @@ class SqliteArtifacts:
         if not found:
             raise ArtifactNotFound(artifact_id)
         return rows.artifact_of(found[0])
+
+    async def list(
+        self, tenant: TenantId, *, user: UserId | None, before: ArtifactId | None, limit: int
+    ) -> Sequence[Artifact]:
+        place = {"tenant": tenant, "user": user, "before": before or rows.LAST, "limit": limit}
+        return [rows.artifact_of(row) for row in self._database.read(sql.list_artifacts, place)]
 
     async def of_content(self, tenant: TenantId, sha256: str) -> Sequence[Artifact]:
         found = self._database.read(sql.artifacts_of_content, {"tenant": tenant, "hash": sha256})

@@ -19,7 +19,7 @@ import type { Conversation } from "./conversation.ts";
 import { linesOf } from "./lines.ts";
 import { MessageList } from "./message-list.tsx";
 import { conversationOptions, keepAnswer, refreshRun, useLive, useOlder } from "./queries.ts";
-import { askingIn, lastSaid, rowsOf, runningIn } from "./rows.ts";
+import { askingIn, isTaken, lastSaid, rowsOf, runningIn } from "./rows.ts";
 import { type Accepted, type NewMessage, newRequestId, useOutbox, type Wish } from "./sending.ts";
 import { Standing, useExpiry } from "./standing.tsx";
 
@@ -126,7 +126,15 @@ export function Chat({ session, known, layout }: ChatProps) {
   );
 
   const rows = useMemo(() => rowsOf(known), [known]);
-  const lines = useMemo(() => linesOf(rows, known.epoch, outgoing), [rows, known.epoch, outgoing]);
+  const lines = useMemo(
+    () =>
+      linesOf(
+        rows,
+        known.epoch,
+        outgoing.filter((each) => !isTaken(known, each)),
+      ),
+    [rows, known, outgoing],
+  );
   const { keep } = layout;
   const onPlaceChanged = useCallback((at: number | null) => keep({ at }), [keep]);
   const onFormAnswered = (text: string, params: Readonly<Record<string, unknown>>) => {

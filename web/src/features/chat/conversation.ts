@@ -14,6 +14,8 @@ export interface Attempt {
   readonly merged: boolean | null;
   readonly command: string | null;
   readonly said: readonly SaidOut[];
+  /** The name that its sender gave the message, while it is no turn. */
+  readonly requestId: string | null;
   readonly shown: string;
   /** What it asked and has not been told yet. */
   readonly question: string | null;
@@ -92,6 +94,7 @@ export function attemptOf(run: RunOut): Attempt {
     merged: run.merged,
     command: run.command ?? null,
     said: run.said ?? [],
+    requestId: run.request_id ?? null,
     shown: "",
     question: run.status === "waiting" ? (run.text ?? null) : null,
     asked: [],
@@ -200,6 +203,7 @@ function unknownRun(id: string, frame: Frame): Attempt {
     merged: null,
     command: null,
     said: [],
+    requestId: null,
     shown: "",
     question: null,
     asked: [],
@@ -241,11 +245,13 @@ export function withRun(known: Conversation, told: RunOut): Conversation {
 
 function joined(before: Attempt, fresh: Attempt): Attempt {
   const isBehind = isOpen(fresh) && !isOpen(before);
-  if (isBehind) return { ...before, said: fresh.said, agent: fresh.agent, command: fresh.command };
+  if (isBehind)
+    return { ...before, said: fresh.said, requestId: fresh.requestId, agent: fresh.agent, command: fresh.command };
   const isWaiting = fresh.status === "waiting" || (fresh.status === "queued" && before.status === "waiting");
   return {
     ...fresh,
     said: fresh.said.length > 0 ? fresh.said : before.said,
+    requestId: fresh.requestId ?? before.requestId,
     status: isOpen(fresh) && isOpen(before) ? before.status : fresh.status,
     shown: before.shown,
     asked: before.asked,

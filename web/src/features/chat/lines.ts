@@ -42,7 +42,14 @@ export interface EpochLine {
 
 export type Line = SaidLine | AnswerLine | EndLine | EpochLine;
 
-const pieces = new WeakMap<MessageOut, readonly string[]>();
+interface KeptLines {
+  readonly run: Attempt | undefined;
+  readonly isPast: boolean;
+  readonly lines: readonly Line[];
+}
+
+/** Lines of messages change with their run and epoch alone; a long conversation is not cut anew for every frame. */
+const kept = new WeakMap<MessageOut, KeptLines>();
 
 export function linesOf(rows: readonly Row[], epoch: number, outgoing: readonly Outgoing[]): readonly Line[] {
   return [...rows.flatMap((row) => linesOfRow(row, epoch)), ...outgoing.map(waitingToBeSent)];
@@ -52,12 +59,16 @@ function linesOfRow(row: Row, epoch: number): readonly Line[] {
   if (row.kind === "epoch") return [row];
   if (row.kind === "run") return linesOfRun(row.run, row.place, row.epoch < epoch);
   const { message, run } = row;
-  const cut = pieces.get(message) ?? piecesOf(message.content);
-  pieces.set(message, cut);
   const isPast = message.epoch < epoch;
-  return message.role === "user"
-    ? saidLines(message.id, cut, { message, attachments: message.attachments ?? [], note: null, isPast })
-    : answerLines(message.id, cut, { message, run, isPast });
+  const known = kept.get(message);
+  if (known !== undefined && known.run === run && known.isPast === isPast) return known.lines;
+  const cut = piecesOf(message.content);
+  const lines =
+    message.role === "user"
+      ? saidLines(message.id, cut, { message, attachments: message.attachments ?? [], note: null, isPast })
+      : answerLines(message.id, cut, { message, run, isPast });
+  kept.set(message, { run, isPast, lines });
+  return lines;
 }
 
 /** A run that stands in no message yet, or never will: what was said to it, what it says, and how it ended. */

@@ -1,7 +1,8 @@
-import { type ComponentProps, memo, type ReactNode } from "react";
+import { type ComponentProps, memo, type ReactElement, type ReactNode, useEffect, useReducer } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { Copy } from "../../ui/copy.tsx";
+import { drawnNow, later } from "./drawing.ts";
 import css from "./markdown.module.css";
 
 const SAFE = /^(https?:|mailto:)/i;
@@ -62,13 +63,22 @@ const COMPONENTS: Components = {
   h2: ({ children }) => <h3>{children}</h3>,
 };
 
-/** A text that an agent wrote: its markdown is drawn, its HTML is shown as it was written, nothing is loaded. */
+function draw(text: string): ReactElement {
+  return ReactMarkdown({ children: text, remarkPlugins: PLUGINS, urlTransform: safeAddress, components: COMPONENTS });
+}
+
+/**
+ * A text that an agent wrote: its markdown is drawn, its HTML is shown as it was written, nothing is loaded. When there
+ * is much to draw at once the bare words stand there for a moment.
+ */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  const [, again] = useReducer((count: number) => count + 1, 0);
+  const drawn = drawnNow(text, draw);
+  const isBare = drawn === null;
+  useEffect(() => (isBare ? later(again) : undefined));
   return (
-    <div className={css.markdown} dir="auto">
-      <ReactMarkdown remarkPlugins={PLUGINS} urlTransform={safeAddress} components={COMPONENTS}>
-        {text}
-      </ReactMarkdown>
+    <div className={`${css.markdown} ${isBare ? css.bare : ""}`} dir="auto">
+      {drawn ?? text}
     </div>
   );
 });

@@ -19,6 +19,8 @@ const isBareReset = (run: Attempt): boolean =>
 
 /** Whether somebody has to be told of it although it is no turn. */
 function isShown(run: Attempt, runs: Readonly<Record<string, Attempt>>, retried: ReadonlySet<string>): boolean {
+  // What was said to it is on its way.
+  if (run.said.length === 0 && run.shown === "" && isOpen(run)) return false;
   if (run.command !== null || run.status === "completed") return run.command === null && run.turn !== null;
   if (run.status === "superseded") {
     const follower = run.supersededBy === null ? undefined : runs[run.supersededBy];
@@ -86,6 +88,16 @@ function inOrder(known: Conversation): readonly Attempt[] {
   return Object.values(known.runs)
     .filter((run) => run.command === null && isOpen(run))
     .sort((one, other) => one.queueNo - other.queueNo);
+}
+
+/** Whether a message that was sent from here stands in the conversation by now. */
+export function isTaken(
+  known: Conversation,
+  sent: { readonly requestId: string; readonly runId: string | null },
+): boolean {
+  const run = sent.runId === null ? undefined : known.runs[sent.runId];
+  if (run !== undefined) return run.said.length > 0 || run.turn !== null;
+  return Object.values(known.runs).some((each) => each.requestId === sent.requestId);
 }
 
 /** What the user said last, for whoever wants to say it otherwise. */

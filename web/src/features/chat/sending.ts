@@ -17,6 +17,8 @@ export interface Outgoing extends NewMessage {
   readonly requestId: string;
   /** Whether the line is cut; it is sent again when it is back. */
   readonly isStuck: boolean;
+  /** The run that answers it, as soon as it is taken. */
+  readonly runId: string | null;
 }
 
 export interface Accepted {
@@ -85,18 +87,19 @@ export function useOutbox(onAccepted: (accepted: Accepted) => Promise<void> | vo
   const send = useCallback(async (message: NewMessage): Promise<Accepted> => {
     const requestId = newRequestId();
     const { signal } = leaving.current;
-    setOutgoing((before) => [...before, { ...message, requestId, isStuck: false }]);
+    const change = (to: Partial<Outgoing>) =>
+      setOutgoing((before) => before.map((each) => (each.requestId === requestId ? { ...each, ...to } : each)));
+    setOutgoing((before) => [...before, { ...message, requestId, isStuck: false, runId: null }]);
     try {
       for (;;) {
         try {
           const accepted = await post(message, requestId, signal);
+          change({ runId: accepted.runId });
           await told.current(accepted);
           return accepted;
         } catch (error) {
           if (signal.aborted || !isCut(error)) throw error;
-          setOutgoing((before) =>
-            before.map((each) => (each.requestId === requestId ? { ...each, isStuck: true } : each)),
-          );
+          change({ isStuck: true });
           await backOnline(signal);
         }
       }

@@ -63,6 +63,8 @@ export function useEvents(id: string) {
   });
 }
 
+const OPENING_CHARS = 200;
+
 /** The first words of a session, which stand for a title until it has one. */
 export function useOpening(session: SessionOut): string | undefined {
   const first = useQuery({
@@ -76,7 +78,7 @@ export function useOpening(session: SessionOut): string | undefined {
     enabled: session.title === null && session.turns > 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return first.data?.items[0]?.content;
+  return first.data?.items[0]?.content.slice(0, OPENING_CHARS);
 }
 
 type Verb = "pause" | "resume" | "close";
