@@ -96,7 +96,7 @@ function Decide({ approval }: { readonly approval: ApprovalOut }) {
     <div className={css.decide}>
       <TextField
         label="Why (kept with the decision)"
-        maxLength={1_000}
+        maxLength={2_000}
         value={reason}
         onChange={(event) => setReason(event.target.value)}
       />

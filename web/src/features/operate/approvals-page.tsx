@@ -17,7 +17,7 @@ export function ApprovalsPage() {
   const pending = usePending();
   return (
     <Page title="Approvals">
-      <section aria-label="Waiting for a decision" aria-live="polite" className="stack">
+      <section aria-label="Waiting for a decision" className="stack">
         <Asked query={pending} what="Looking for approvals">
           {({ items, next }) =>
             items.length === 0 ? (
@@ -27,9 +27,10 @@ export function ApprovalsPage() {
               </Empty>
             ) : (
               <>
-                <p className="soft">
-                  {items.length === 1 ? "1 run waits" : `${items.length} runs wait`} for a decision; nothing happens in
-                  them until then.
+                <p className="soft" role="status">
+                  {items.length === 1
+                    ? "One decision is asked for. What waits for it stands still until then."
+                    : `${items.length} decisions are asked for. What waits for them stands still until then.`}
                 </p>
                 <ul className={css.cards} aria-label="Pending approvals">
                   {items.map((approval) => (

@@ -66,16 +66,20 @@ function Entries({
       columns={[
         { title: "When", of: (entry) => <When at={entry.at} /> },
         { title: "Who", of: (entry) => textOf(entry.facts.user) },
-        { title: "Asked for", of: (entry) => <code>{entry.verb}</code> },
-        { title: "What became of it", of: (entry) => <Outcome of={entry.outcome} /> },
         {
-          title: "Details",
+          title: "Asked for",
           of: (entry) => (
-            <Button aria-label={`Details of ${entry.verb}, ${entry.outcome}`} onClick={() => onOpened(entry)}>
-              Details
-            </Button>
+            <button
+              type="button"
+              className={css.link}
+              aria-label={`Details of ${entry.verb}, ${entry.outcome}`}
+              onClick={() => onOpened(entry)}
+            >
+              {entry.verb}
+            </button>
           ),
         },
+        { title: "What became of it", of: (entry) => <Outcome of={entry.outcome} /> },
       ]}
       rows={entries}
       keyOf={(entry) => entry.id}

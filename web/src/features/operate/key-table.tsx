@@ -22,7 +22,7 @@ export function KeyTable({ keys, kind }: KeyTableProps) {
   const [asking, setAsking] = useState<KeyOut | null>(null);
   const { revoke } = useKeyChanges();
   const now = useNow();
-  const isHere = (key: KeyOut) => key.id === who?.key_id;
+  const isHere = (key: KeyOut) => key.id === (kind === "key" ? who?.key_id : who?.login_id);
   const columns: ReadonlyArray<Column<KeyOut>> = [
     {
       title: kind === "key" ? "Name" : "Login",
@@ -36,7 +36,10 @@ export function KeyTable({ keys, kind }: KeyTableProps) {
     { title: "Speaks for", of: (key) => `${key.user} (${key.role})` },
     { title: "Opens", of: (key) => <OpensOf of={key} /> },
     { title: "Made", of: (key) => <When at={key.created_at} /> },
-    { title: "Last used", of: (key) => (key.used_at === null ? "never" : <When at={key.used_at} />) },
+    // When a login was used is not written down: its browser is in all the time.
+    ...(kind === "key"
+      ? [{ title: "Last used", of: (key: KeyOut) => (key.used_at === null ? "never" : <When at={key.used_at} />) }]
+      : []),
     { title: "Ends", of: (key) => (key.expires_at === null ? "when revoked" : <When at={key.expires_at} />) },
     {
       title: "State",

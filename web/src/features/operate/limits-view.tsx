@@ -39,10 +39,10 @@ function Rates({ limits }: { readonly limits: LimitsOut }) {
         {limits.rates.map(({ name, per_second, burst, left }) => (
           <li key={name}>
             <strong>{name.startsWith("key:") ? "With this key" : nameOf(name)}</strong>
-            <meter aria-label={`${name} left`} min={0} max={burst} low={burst / 4} optimum={burst} value={left} />
             <span>
               {numberOf(Math.floor(left))} of {numberOf(burst)} left, {numberOf(per_second)} more a second
             </span>
+            <meter aria-label={`${name} left`} min={0} max={burst} low={burst / 4} optimum={burst} value={left} />
           </li>
         ))}
       </ul>
@@ -59,10 +59,10 @@ function Allowances({ limits }: { readonly limits: LimitsOut }) {
           return (
             <li key={name}>
               <strong>{nameOf(name)}</strong>
-              <meter aria-label={`${name} used`} min={0} max={limit} high={limit * 0.8} optimum={0} value={used} />
               <span>
                 {tell(used)} of {tell(limit)} used
               </span>
+              <meter aria-label={`${name} used`} min={0} max={limit} high={limit * 0.8} optimum={0} value={used} />
             </li>
           );
         })}

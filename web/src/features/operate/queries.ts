@@ -106,13 +106,15 @@ export function useTraffic() {
   });
 }
 
-/** `days` back from now; the server rounds to whole hours or days. */
+const SPAN_DAYS = { hour: 1 / 24, day: 1 } as const;
+
+/** So many days up to now: the server tells whole hours or days, and the one that is not over is among them. */
 export function useUsage(by: Span, days: number) {
   return useQuery({
     queryKey: [...OPERATE, "usage", by, days],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
-      answered(api.GET("/api/v1/usage", { params: { query: { by, since: daysAgo(days) } }, signal })),
+      answered(api.GET("/api/v1/usage", { params: { query: { by, since: daysAgo(days - SPAN_DAYS[by]) } }, signal })),
     refetchInterval: useEveryMs(),
   });
 }
@@ -145,7 +147,7 @@ export function useAudit({ outcome, reason, user, verb, days }: AuditFilters) {
         api.GET("/api/v1/audit", {
           params: {
             query: {
-              limit: 50,
+              limit: 25,
               since: daysAgo(days),
               ...(outcome !== "all" && { refused: outcome === "refused" }),
               ...(reason !== "" && { outcome: reason }),
@@ -193,6 +195,8 @@ export function useRepairs() {
       onSuccess: () => {
         tell("The run is being cancelled. What it did stays on record.");
         renew();
+        // Its end may still be on its way.
+        setTimeout(renew, 1_000);
       },
       onError: complain,
     }),

@@ -34,6 +34,11 @@ export function RefreshBar() {
   const queries = useQueryClient();
   const { asOf, isFailing } = useAsOf();
   const isPaused = everyMs === false;
+  const renew = () => void queries.refetchQueries({ queryKey: OPERATE, type: "active" });
+  const toggle = () => {
+    setPaused(!isPaused);
+    if (isPaused) renew();
+  };
   return (
     <div className={css.bar}>
       <span className="soft">
@@ -41,13 +46,10 @@ export function RefreshBar() {
         {isPaused && ", paused"}
         {isFailing && <span className={css.failing}>, could not be renewed</span>}
       </span>
-      <IconButton
-        label="Refresh now"
-        onClick={() => void queries.refetchQueries({ queryKey: OPERATE, type: "active" })}
-      >
+      <IconButton label="Refresh now" onClick={renew}>
         <RefreshCw aria-hidden />
       </IconButton>
-      <Button onClick={() => setPaused(!isPaused)}>
+      <Button onClick={toggle}>
         {isPaused ? <Play aria-hidden size={16} /> : <Pause aria-hidden size={16} />}
         {isPaused ? "Go on" : "Pause"}
       </Button>

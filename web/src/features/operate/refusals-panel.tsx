@@ -7,6 +7,7 @@ import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
 import { Chart } from "./charts/chart.tsx";
 import { numberOf, type Series } from "./charts/series.ts";
+import css from "./operate.module.css";
 import { useRefusals } from "./queries.ts";
 import { meaningOf } from "./reasons.ts";
 
@@ -61,7 +62,7 @@ function Meanings({
             title: "Reason",
             of: (item) => (
               <span className="row">
-                <code>{item.reason}</code>
+                <code className={css.code}>{item.reason}</code>
                 <Badge tone="bad">{numberOf(item.count)}</Badge>
               </span>
             ),

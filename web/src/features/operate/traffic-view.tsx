@@ -56,16 +56,18 @@ function Told({ traffic }: { readonly traffic: TrafficOut }) {
           places={bucketsOf(acceptance)}
           series={COUNT}
         />
-        <Chart
-          question="Who is let in?"
-          answer={saysWhoIsLetIn(told)}
-          along="Channel"
-          places={told.byChannel}
-          series={LET_IN}
-          isLying
-        />
+        <div className={css.column}>
+          <Chart
+            question="Who is let in?"
+            answer={saysWhoIsLetIn(told)}
+            along="Channel"
+            places={told.byChannel}
+            series={LET_IN}
+            isLying
+          />
+          <Reasons told={told} />
+        </div>
       </div>
-      <Reasons told={told} />
       <div className={css.two}>
         <Resumes traffic={traffic} />
         <Process process={process} />
@@ -81,7 +83,7 @@ function Reasons({ told }: { readonly told: LetIn }) {
       <Table
         caption="Why messages were refused"
         columns={[
-          { title: "Reason", of: ({ reason }) => <code>{reason}</code> },
+          { title: "Reason", of: ({ reason }) => <code className={css.code}>{reason}</code> },
           { title: "What it means", of: ({ reason }) => meaningOf(reason).says },
           { title: "Messages", of: ({ count }) => numberOf(count), isNumber: true },
         ]}

@@ -4,7 +4,7 @@ import { Asked } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Chart } from "./charts/chart.tsx";
-import { costOf, numberOf } from "./charts/series.ts";
+import { numberOf } from "./charts/series.ts";
 import { Figures } from "./figures.tsx";
 import css from "./operate.module.css";
 import { useChoices } from "./params.ts";
@@ -17,7 +17,6 @@ import {
   type Measure,
   saysHowItEnds,
   saysWhoSpends,
-  tellerOf,
   tellingMeasure,
 } from "./usage.ts";
 
@@ -93,18 +92,18 @@ function Told({ usage, measure }: { readonly usage: UsageOut; readonly measure: 
     <>
       <Figures
         of={[
-          { name: "Cost", value: costOf(total.cost_cents) },
+          { name: "Cost", value: numberOf(total.cost_cents), note: "cents" },
           { name: "Tokens", value: numberOf(total.tokens) },
           { name: "Runs", value: numberOf(total.runs), note: `${numberOf(total.failed)} failed` },
           { name: "Tool calls", value: numberOf(total.tool_calls) },
           { name: "Model calls", value: numberOf(total.model_calls) },
         ]}
       />
+      <p className="soft">Hours and days are those of UTC.</p>
       <Chart
         question={measure === "cost_cents" ? "What does it cost, and who spends it?" : "Who uses it, and how much?"}
         answer={saysWhoSpends(usage, measure)}
         along={usage.by === "hour" ? "Hour" : "Day"}
-        tell={tellerOf(measure)}
         {...drawnByAgent(usage, measure)}
       />
       <Chart
@@ -132,7 +131,7 @@ function Agents({ usage }: { readonly usage: UsageOut }) {
           { title: "Runs", of: ({ spent }) => numberOf(spent.runs), isNumber: true },
           { title: "Failed", of: ({ spent }) => numberOf(spent.failed), isNumber: true },
           { title: "Tokens", of: ({ spent }) => numberOf(spent.tokens), isNumber: true },
-          { title: "Cost", of: ({ spent }) => costOf(spent.cost_cents), isNumber: true },
+          { title: "Cents", of: ({ spent }) => numberOf(spent.cost_cents), isNumber: true },
           { title: "Tool calls", of: ({ spent }) => numberOf(spent.tool_calls), isNumber: true },
         ]}
         rows={agents}

@@ -1,11 +1,11 @@
 /** What was spent, span by span: gaps are filled, and the agents that spend little stand together. */
 import type { SpentOut, UsageOut } from "../../api/schema.gen.ts";
-import { colourAt, costOf, numberOf, type Place, type Series } from "./charts/series.ts";
+import { colourAt, numberOf, type Place, type Series } from "./charts/series.ts";
 
 export type Measure = "cost_cents" | "tokens" | "runs" | "tool_calls" | "model_calls";
 
 export const MEASURES: Readonly<Record<Measure, string>> = {
-  cost_cents: "Cost",
+  cost_cents: "Cost in cents",
   tokens: "Tokens",
   runs: "Runs",
   tool_calls: "Tool calls",
@@ -26,10 +26,6 @@ const fullNames = {
   hour: new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }),
   day: new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }),
 } as const;
-
-export function tellerOf(measure: Measure): (value: number) => string {
-  return measure === "cost_cents" ? costOf : numberOf;
-}
 
 /** The first of cost, tokens and runs of which there is something. */
 export function tellingMeasure(total: SpentOut): Measure {
@@ -109,13 +105,11 @@ function placesOf(usage: UsageOut, add: (values: Record<string, number>, item: I
 }
 
 export function saysWhoSpends(usage: UsageOut, measure: Measure): string {
-  const tell = tellerOf(measure);
-  const [total, what] = [usage.total[measure], MEASURES[measure].toLowerCase()];
-  if (total === 0) return `No ${what} in this time.`;
+  const [total, what] = [usage.total[measure], measure === "cost_cents" ? "cents" : MEASURES[measure].toLowerCase()];
+  if (total === 0) return `No ${what} were spent in this time.`;
   const most = [...byAgent(usage)].sort((one, other) => other.spent[measure] - one.spent[measure])[0];
   const part = most === undefined ? 0 : Math.round((most.spent[measure] / total) * 100);
-  const sum = measure === "cost_cents" ? `A cost of ${tell(total)}` : `${tell(total)} ${what}`;
-  return `${sum} in all; ${part} % of it by ${most?.agent ?? "nobody"}.`;
+  return `${numberOf(total)} ${what} in all, ${part} % of them by ${most?.agent ?? "nobody"}.`;
 }
 
 export function saysHowItEnds({ runs, completed, failed }: SpentOut): string {

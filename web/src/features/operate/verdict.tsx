@@ -14,10 +14,10 @@ export function Verdict({ worries, readiness }: VerdictProps) {
   const count = worries.length + (isDown ? 1 : 0);
   const [Icon, tone] = isBad ? [CircleAlert, css.bad] : count > 0 ? [TriangleAlert, css.warn] : [CircleCheck, ""];
   return (
-    <section role="status" aria-label="Is anything stuck?" className={`${css.verdict} ${tone}`}>
+    <section aria-label="Is anything stuck?" className={`${css.verdict} ${tone}`}>
       <div className="row">
         <Icon aria-hidden />
-        <strong>
+        <strong role="status">
           {count === 0 ? "Nothing is stuck" : count === 1 ? "1 thing needs a look" : `${count} things need a look`}
         </strong>
         {readiness?.isReady === true && <span className="soft">This node takes messages, {readiness.says}.</span>}

@@ -1,5 +1,6 @@
+import { ChartColumn, Sheet } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
-import { Button } from "../../../ui/button.tsx";
+import { IconButton } from "../../../ui/button.tsx";
 import { Loading } from "../../../ui/notice.tsx";
 import { Panel } from "../../../ui/panel.tsx";
 import { Table } from "../../../ui/table.tsx";
@@ -30,9 +31,9 @@ export function Chart({ question, answer, along, tell = numberOf, ...bars }: Cha
       title={question}
       aside={
         hasSomething && (
-          <Button look="quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-            As a table
-          </Button>
+          <IconButton label={isTable ? "As a chart" : "As a table"} onClick={() => setTable(!isTable)}>
+            {isTable ? <ChartColumn aria-hidden /> : <Sheet aria-hidden />}
+          </IconButton>
         )
       }
     >

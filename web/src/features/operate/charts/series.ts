@@ -51,8 +51,3 @@ export function bytesOf(value: number): string {
   }
   return `${unit === 0 ? whole.format(left) : fine.format(left)} ${UNITS[unit]}`;
 }
-
-/** Money is counted in cents and told in whole units with two places; what a cent is worth is the house's affair. */
-export function costOf(cents: number): string {
-  return (cents / 100).toFixed(2);
-}
