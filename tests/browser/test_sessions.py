@@ -53,7 +53,7 @@ async def test_a_session_is_renamed_paused_resumed_and_closed(house: House, open
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("button", name="Pause").click()
     await expect(page.get_by_text("paused", exact=True).first).to_be_visible()
-    await page.get_by_role("button", name="Resume").click()
+    await page.get_by_role("button", name="Resume", exact=True).click()
     await page.get_by_role("button", name="More").click()
     await page.get_by_role("button", name="Close …").click()
     await page.get_by_role("dialog").get_by_role("button", name="Cancel").click()

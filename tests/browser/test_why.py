@@ -122,10 +122,11 @@ async def test_two_turns_are_compared_side_by_side(house: House, open_page: Open
 
 async def test_the_page_renews_itself_when_an_open_run_ends(house: House, open_page: OpenPage) -> None:
     session = await house.keeper.create_session(agent="storyteller")
-    ticket = await house.keeper.submit("Tell me", session_id=session.id)
+    await house.keeper.submit("Tell me", session_id=session.id)
     await house.gates.reached("half")
-    page = await open_page(f"/sessions/{session.id}/why/{ticket.run.id}")
+    page = await open_page(f"/sessions/{session.id}/why")
     await expect(page.get_by_role("region", name="Still at work")).to_be_visible()
+    await expect(page.get_by_role("navigation", name="Runs").get_by_role("link", name="Tell me")).to_be_visible()
 
     house.gates.open("half")
 

@@ -14,7 +14,7 @@ export function Button({ look = "plain", isBusy = false, className = "", childre
     <button
       type="button"
       {...rest}
-      className={`${css.button} ${css[look]} ${className}`}
+      className={`${css.button} ${css[look] ?? ""} ${className}`}
       aria-busy={isBusy || undefined}
       aria-disabled={isBusy || undefined}
       onClick={isBusy ? (event) => event.preventDefault() : onClick}

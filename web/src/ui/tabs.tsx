@@ -13,7 +13,9 @@ export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: r
   const here = useRef<HTMLAnchorElement>(null);
   const open = tabs.find(({ isHere }) => isHere)?.to;
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is looked for again when another one is open.
-  useEffect(() => here.current?.scrollIntoView({ block: "nearest", inline: "nearest" }), [open]);
+  useEffect(() => {
+    void here.current?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [open]);
   return (
     <nav aria-label={label} className={css.tabs}>
       {tabs.map(({ to, name, isHere }) => (

@@ -27,10 +27,12 @@ interface ChatProps {
   readonly session: SessionOut;
   readonly known: Conversation;
   readonly layout: ReturnType<typeof useLayout>;
+  /** The number of the message to begin at; null begins at the end. */
+  readonly startAt: number | null;
 }
 
 /** A session as a conversation: what was said, what is being said, and a place to say more. */
-export function Chat({ session, known, layout }: ChatProps) {
+export function Chat({ session, known, layout, startAt }: ChatProps) {
   const { id } = session;
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -136,7 +138,7 @@ export function Chat({ session, known, layout }: ChatProps) {
     [rows, known, outgoing],
   );
   const { keep } = layout;
-  const onPlaceChanged = useCallback((at: number | null) => keep({ at }), [keep]);
+  const onPlaceChanged = useCallback((at: number | null) => (isOver ? undefined : keep({ at })), [keep, isOver]);
   const onFormAnswered = (text: string, params: Readonly<Record<string, unknown>>) => {
     say({ text, attachments: [], wish: { params: { ...params } } }).catch(complain);
   };
@@ -162,7 +164,7 @@ export function Chat({ session, known, layout }: ChatProps) {
           hasOlder={known.hasOlder}
           isReadingOlder={isReading}
           onTopNear={readOlder}
-          startAt={typeof layout.layout.at === "number" ? layout.layout.at : null}
+          startAt={startAt}
           onPlaceChanged={onPlaceChanged}
         />
         {lines.length === 0 && <p className={css.empty}>Nothing was said here yet. Write the first message below.</p>}

@@ -6,6 +6,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
   type Ref,
+  useEffect,
   useId,
   useImperativeHandle,
   useRef,
@@ -74,6 +75,10 @@ export function Composer({
     },
     focus: () => field.current?.focus(),
   }));
+  useEffect(() => {
+    // Whoever has a keyboard can write at once; a page on a phone does not open one unasked.
+    if (document.activeElement === document.body && matchMedia("(hover: hover)").matches) field.current?.focus();
+  }, []);
   const send = async () => {
     if (!canSend) return;
     const kept = uploads.flatMap((each) => (each.artifact === null ? [] : [each.artifact]));

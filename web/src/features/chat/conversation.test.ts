@@ -3,16 +3,15 @@ import { test } from "node:test";
 import type { Frame } from "../../api/live.ts";
 import type { MessageOut, ResumeViewOut, RunOut } from "../../api/schema.gen.ts";
 import {
-  applyFrames,
   type Conversation,
   conversationOf,
-  newsIn,
   refreshed,
   withAnswer,
   withMessages,
   withOlder,
   withRun,
 } from "./conversation.ts";
+import { applyFrames, newsIn } from "./frames.ts";
 import { askingIn, rowsOf, runningIn } from "./rows.ts";
 
 function frame(seq: number, type: Frame["type"], runId: string | null, data: Record<string, unknown> = {}): Frame {

@@ -68,7 +68,7 @@ function Said({
         {line.text}
         {line.isLast && line.attachments.length > 0 && <Attached attachments={line.attachments} />}
       </div>
-      {line.isLast && (
+      {line.isLast && (line.note !== null || message !== null) && (
         <footer className={css.foot}>
           {line.note !== null && <Badge tone="info">{line.note}</Badge>}
           {message !== null && <When at={message.created_at} />}

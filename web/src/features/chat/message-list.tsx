@@ -1,6 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown } from "lucide-react";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import type { ChatActions } from "./actions.ts";
 import { DrawnLine } from "./line.tsx";
@@ -27,6 +27,7 @@ export function MessageList(props: MessageListProps) {
   const { lines, hasOlder, onTopNear, startAt, onPlaceChanged } = props;
   const box = useRef<HTMLDivElement>(null);
   const hasBegun = useRef(false);
+  const [isPlaced, setPlaced] = useState(false);
   const list = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
@@ -47,17 +48,19 @@ export function MessageList(props: MessageListProps) {
     const start = startAt === null ? -1 : lines.findIndex((line) => numberOf(line) === startAt);
     if (start >= 0) list.scrollToIndex(start, { align: "start" });
     else list.scrollToEnd();
+    // Until then the top of the list is only where it was not yet scrolled from.
+    requestAnimationFrame(() => setPlaced(true));
   }, [list, lines, startAt]);
 
   const first = list.range?.startIndex ?? 0;
   const isAtEnd = list.isAtEnd();
   useEffect(() => {
-    if (hasBegun.current && hasOlder && first <= NEAR_TOP) onTopNear();
-  }, [first, hasOlder, onTopNear]);
+    if (isPlaced && hasOlder && first <= NEAR_TOP) onTopNear();
+  }, [isPlaced, first, hasOlder, onTopNear]);
   const at = isAtEnd ? null : topNumber(lines, first);
   useEffect(() => {
-    if (hasBegun.current && at !== undefined) onPlaceChanged(at);
-  }, [at, onPlaceChanged]);
+    if (isPlaced && at !== undefined) onPlaceChanged(at);
+  }, [isPlaced, at, onPlaceChanged]);
 
   return (
     <div className={css.frame}>

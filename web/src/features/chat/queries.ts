@@ -5,16 +5,15 @@ import { answered, api } from "../../api/client.ts";
 import { type Frame, follow, type LineState } from "../../api/live.ts";
 import { refreshSession, sessionKey } from "../../api/sessions.ts";
 import {
-  applyFrames,
   type Conversation,
   conversationOf,
-  newsIn,
   refreshed,
   withAnswer,
   withMessages,
   withOlder,
   withRun,
 } from "./conversation.ts";
+import { applyFrames, newsIn } from "./frames.ts";
 
 const FIRST_MESSAGES = 60;
 const MORE_MESSAGES = 100;
@@ -131,6 +130,31 @@ export function useOlder(id: string): { readonly readOlder: () => void; readonly
       });
   }, [queries, id]);
   return { readOlder, isReading };
+}
+
+const MOST_PAGES_BACK = 20;
+
+/** Reads as far back as the place where somebody looked last; false until it is there, or too far away. */
+export function useBackTo(id: string, at: unknown): boolean {
+  const queries = useQueryClient();
+  const [isThere, setThere] = useState(false);
+  useEffect(() => {
+    let isLeft = false;
+    const walk = async () => {
+      for (let page = 0; page < MOST_PAGES_BACK && !isLeft; page += 1) {
+        const known = queries.getQueryData<Conversation>(conversationKey(id));
+        if (typeof at !== "number" || known?.hasOlder !== true || (known.messages[0]?.seq ?? 0) <= at) break;
+        await olderOf(queries, id, known);
+      }
+    };
+    walk()
+      .catch(() => {}) // Then it begins at the end.
+      .finally(() => setThere(true));
+    return () => {
+      isLeft = true;
+    };
+  }, [queries, id, at]);
+  return isThere;
 }
 
 async function olderOf(queries: QueryClient, id: string, known: Conversation): Promise<void> {

@@ -1,14 +1,16 @@
-import { useDeferredValue, useRef } from "react";
+import { lazy, Suspense, useDeferredValue, useRef } from "react";
 import { useSearchParams } from "react-router";
 import type { ExplanationOut } from "../../api/schema.gen.ts";
 import { Button } from "../../ui/button.tsx";
 import { useIsNarrow } from "../../ui/media.ts";
-import { Empty } from "../../ui/notice.tsx";
+import { Empty, Loading } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
-import { GraphView } from "./graph/graph-view.tsx";
 import { NodePanel } from "./graph/node-panel.tsx";
 import { NodeRows } from "./graph/node-rows.tsx";
 import css from "./why.module.css";
+
+/** Who reads the list never loads what draws. */
+const GraphView = lazy(async () => ({ default: (await import("./graph/graph-view.tsx")).GraphView }));
 
 const LOOKS = ["graph", "list", "timeline"] as const;
 type Look = (typeof LOOKS)[number];
@@ -57,7 +59,9 @@ export function HowPanel({ told }: { readonly told: ExplanationOut }) {
       {graph.left_out > 0 && <p className="soft">{graph.left_out} more nodes were too many to keep.</p>}
       <div ref={body} className={opened === undefined ? css.how : `${css.how} ${css.beside}`}>
         {shown === "graph" ? (
-          <GraphView graph={graph} opened={opened?.id} onNodeOpened={onNodeOpened} />
+          <Suspense fallback={<Loading what="Drawing the graph" />}>
+            <GraphView graph={graph} opened={opened?.id} onNodeOpened={onNodeOpened} />
+          </Suspense>
         ) : (
           <NodeRows graph={graph} hasBars={shown === "timeline"} opened={opened?.id} onNodeOpened={onNodeOpened} />
         )}

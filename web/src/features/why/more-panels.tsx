@@ -89,7 +89,8 @@ const NEARLY = 0.8;
 
 function MeterRow({ meter: { name, spent, most, unit } }: { readonly meter: Meter }) {
   const shown = Number.isInteger(spent) ? spent : spent.toFixed(unit === "s" ? 3 : 2);
-  const words = most === undefined ? `${shown} ${unit}, no limit` : `${shown} of ${most} ${unit}`;
+  const counted = spent === 1 && most === undefined ? unit.replace(/(.)s$/, "$1") : unit;
+  const words = most === undefined ? `${shown} ${counted}, no limit` : `${shown} of ${most} ${unit}`;
   return (
     <li>
       <span className={css.meterName}>{name}</span>

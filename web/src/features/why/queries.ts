@@ -28,6 +28,20 @@ export function useRuns(sessionId: string) {
   });
 }
 
+/** The newest runs, of which the open ones have no Explanation yet. */
+export function useNewestRuns(sessionId: string) {
+  return useQuery({
+    queryKey: [...whyKey(sessionId), "newest"],
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/sessions/{session_id}/runs", {
+          params: { path: { session_id: sessionId }, query: { limit: PAGE } },
+        }),
+      ),
+    refetchInterval: ({ state }) => (state.data?.items.some((run) => isOpen(run.status)) ? ASKED_EVERY_MS : false),
+  });
+}
+
 export function useExplanation(sessionId: string, runId: string) {
   return useQuery({
     queryKey: [...whyKey(sessionId), runId, "explanation"],

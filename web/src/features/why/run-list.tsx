@@ -1,13 +1,13 @@
 import { Link } from "react-router";
 import { addresses } from "../../addresses.ts";
-import type { SummaryOut } from "../../api/schema.gen.ts";
 import { Status } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { When } from "../../ui/time.tsx";
+import type { RunLine } from "./run-line.ts";
 import css from "./why.module.css";
 
 interface RunListProps {
-  readonly runs: readonly SummaryOut[];
+  readonly runs: readonly RunLine[];
   readonly chosen: string | undefined;
   readonly onMoreWanted: (() => void) | undefined;
 }

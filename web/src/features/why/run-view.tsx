@@ -1,18 +1,18 @@
 import { useSearchParams } from "react-router";
-import type { SummaryOut } from "../../api/schema.gen.ts";
 import { SelectField } from "../../ui/field.tsx";
 import { Asked } from "../../ui/notice.tsx";
 import { CompareView } from "./compare-view.tsx";
 import { HowPanel } from "./how-panel.tsx";
 import { BudgetPanel, DonePanel, RanPanel, RawPanel, UnitsPanel } from "./more-panels.tsx";
 import { useExplanation, useRenewal, useRun } from "./queries.ts";
+import type { RunLine } from "./run-line.ts";
 import { StoryPanel } from "./story-panel.tsx";
 import css from "./why.module.css";
 
 interface RunViewProps {
   readonly sessionId: string;
   readonly runId: string;
-  readonly runs: readonly SummaryOut[];
+  readonly runs: readonly RunLine[];
 }
 
 /** Why one run came out as it did, or how it differs from another one. */
@@ -67,7 +67,7 @@ function Explained({ sessionId, runId, children }: ExplainedProps) {
   );
 }
 
-function CompareChoice({ runs }: { readonly runs: readonly SummaryOut[] }) {
+function CompareChoice({ runs }: { readonly runs: readonly RunLine[] }) {
   const [params, setParams] = useSearchParams();
   if (runs.length === 0) return null;
   return (

@@ -1,10 +1,10 @@
 import { ArrowLeft } from "lucide-react";
 import { Link, useParams } from "react-router";
 import { addresses } from "../../addresses.ts";
-import type { SummaryOut } from "../../api/schema.gen.ts";
 import { useIsNarrow } from "../../ui/media.ts";
-import { Asked, Empty } from "../../ui/notice.tsx";
-import { useRuns } from "./queries.ts";
+import { Asked, Empty, Loading } from "../../ui/notice.tsx";
+import { useNewestRuns, useRuns } from "./queries.ts";
+import { linesOf } from "./run-line.ts";
 import { RunList } from "./run-list.tsx";
 import { RunView } from "./run-view.tsx";
 import css from "./why.module.css";
@@ -14,11 +14,16 @@ export function WhyPage() {
   const { sessionId = "", runId } = useParams();
   const isNarrow = useIsNarrow();
   const runs = useRuns(sessionId);
+  const newest = useNewestRuns(sessionId);
   return (
     <Asked query={runs} what="Reading what happened">
       {(found) => {
-        const all: readonly SummaryOut[] = found.pages.flatMap((page) => page.items);
+        const all = linesOf(
+          newest.data?.items ?? [],
+          found.pages.flatMap((page) => page.items),
+        );
         const chosen = runId ?? (isNarrow ? undefined : all[0]?.run_id);
+        if (newest.isPending) return <Loading what="Reading what happened" />;
         if (all.length === 0 && runId === undefined)
           return (
             <Empty title="Nothing has happened here yet">

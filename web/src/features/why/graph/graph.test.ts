@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GraphOut } from "../../../api/schema.gen.ts";
-import { firstView, layOut } from "./layout.ts";
+import { layOut } from "./layout.ts";
+import { firstView } from "./plan.ts";
 import { drawnEdges, linesOf, treeOf } from "./tree.ts";
 import { neighbour } from "./walk.ts";
 

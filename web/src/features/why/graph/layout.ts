@@ -1,22 +1,7 @@
 /** Finding a place for every node, so that what follows stands below what it came from. */
 import { graphlib, layout } from "@dagrejs/dagre";
 import type { GraphOut } from "../../../api/schema.gen.ts";
-
-/** Nodes are all of one size, so that none has to be measured. */
-export const NODE_WIDTH = 196;
-export const NODE_HEIGHT = 56;
-
-export interface Place {
-  readonly x: number;
-  readonly y: number;
-}
-
-export interface Plan {
-  /** The upper left corner of each node. */
-  readonly places: Readonly<Record<string, Place>>;
-  readonly width: number;
-  readonly height: number;
-}
+import { NODE_HEIGHT, NODE_WIDTH, type Plan } from "./plan.ts";
 
 export function layOut(graph: Pick<GraphOut, "nodes" | "edges">): Plan {
   const plan = new graphlib.Graph({ multigraph: true });
@@ -33,30 +18,4 @@ export function layOut(graph: Pick<GraphOut, "nodes" | "edges">): Plan {
   );
   const { width = 0, height = 0 } = plan.graph();
   return { places, width, height };
-}
-
-/** Below this zoom one could not read the nodes. */
-export const READABLE = 0.6;
-
-interface Box {
-  readonly width: number;
-  readonly height: number;
-}
-
-type View = Place & { readonly zoom: number };
-
-/** All of it where that can be read; else the part around `at`, from the top if it is near there. */
-export function firstView(plan: Plan, box: Box, at: string | undefined): View {
-  const whole = wholeView(plan, box);
-  if (whole.zoom >= READABLE) return { ...whole, y: 0 };
-  const place = plan.places[at ?? ""] ?? { x: 0, y: 0 };
-  const zoom = 0.85;
-  const middle = box.height / 2 - (place.y + NODE_HEIGHT / 2) * zoom;
-  return { zoom, x: box.width / 2 - (place.x + NODE_WIDTH / 2) * zoom, y: Math.min(0, middle) };
-}
-
-/** All of it, in the middle, and never larger than it is. */
-export function wholeView(plan: Plan, box: Box): View {
-  const zoom = Math.min(box.width / plan.width, box.height / plan.height, 1);
-  return { zoom, x: (box.width - plan.width * zoom) / 2, y: (box.height - plan.height * zoom) / 2 };
 }

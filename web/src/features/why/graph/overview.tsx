@@ -2,8 +2,8 @@ import { ViewportPortal } from "@xyflow/react";
 import { memo, useMemo } from "react";
 import type { GraphOut } from "../../../api/schema.gen.ts";
 import css from "./graph.module.css";
-import { NODE_HEIGHT, NODE_WIDTH, type Plan } from "./layout.ts";
 import { toneOfNode } from "./look.ts";
+import { NODE_HEIGHT, NODE_WIDTH, type Plan } from "./plan.ts";
 import { drawnEdges } from "./tree.ts";
 
 /** From so far away no name can be read. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { GraphOut } from "../../../api/schema.gen.ts";
-import type { Plan } from "./layout.ts";
+import type { Plan } from "./plan.ts";
 import { drawnEdges } from "./tree.ts";
 
 /** The places of the nodes as soon as they are known; an error if they cannot be found. */
