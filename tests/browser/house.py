@@ -72,6 +72,12 @@ def _register(keeper: Turnkeeper, gates: Gates) -> None:
         await gates.pass_through("half")
         yield "there was a lighthouse."
 
+    @keeper.agent("thinker")
+    async def thinker(turn: AgentTurn) -> str:
+        """Says nothing before the gate "thought" is open."""
+        await gates.pass_through("thought")
+        return f"Thought about: {turn.text}"
+
     @keeper.agent("failing")
     async def failing(turn: AgentTurn) -> str:
         raise RuntimeError("The weather station does not answer.")

@@ -124,6 +124,61 @@ async def test_a_second_message_waits_in_line_is_refused_or_interrupts(house: Ho
     await expect(page.get_by_role("article", name="storyteller said").last).to_contain_text("lighthouse.")
 
 
+async def test_a_second_message_takes_the_place_of_the_first_or_is_answered_with_it(
+    house: House, open_page: OpenPage
+) -> None:
+    session = await house.keeper.create_session(agent="thinker")
+    page = await open_page(f"/sessions/{session.id}")
+    await say(page, "A table for two")
+    await house.gates.reached("thought")
+    await page.get_by_label("While it answers").select_option("rollback")
+    await expect(page.get_by_text("stops it and takes its place")).to_be_visible()
+    await say(page, "No, for three")
+    await expect(page.get_by_text("superseded", exact=True)).to_be_visible()
+
+    await page.get_by_label("While it answers").select_option("merge")
+    await expect(page.get_by_text("both messages are answered as one")).to_be_visible()
+    await say(page, "By the window")
+    house.gates.open("thought")
+
+    answer = page.get_by_role("article", name="thinker said").last
+    await expect(answer).to_contain_text("No, for three")
+    await expect(answer).to_contain_text("By the window")
+    assert [message.content for message in await house.keeper.messages(session.id) if message.role == "user"] == [
+        "No, for three",
+        "By the window",
+    ]
+
+
+async def test_a_message_in_a_paused_session_resumes_it(house: House, open_page: OpenPage) -> None:
+    session = await house.keeper.create_session(agent="parrot")
+    await house.keeper.chat("Hello", session_id=session.id)
+    await house.keeper.pause_session(session.id)
+    page = await open_page(f"/sessions/{session.id}")
+
+    await expect(page.get_by_text("paused", exact=True).first).to_be_visible()
+    await say(page, "Here I am")
+
+    await expect(page.get_by_role("article", name="parrot said").last).to_contain_text("You said: Here I am")
+    await expect(page.get_by_text("active", exact=True).first).to_be_visible()
+
+
+async def test_a_file_that_cannot_be_sent_says_so_and_can_be_taken_away(house: House, open_page: OpenPage) -> None:
+    session = await house.keeper.create_session(agent="parrot")
+    page = await open_page(f"/sessions/{session.id}")
+    await page.context.set_offline(True)
+    await page.locator("input[type=file]").set_input_files(
+        [{"name": "menu.txt", "mimeType": "text/plain", "buffer": b"Soup"}]
+    )
+
+    await expect(page.get_by_text("It did not get to the server")).to_be_visible()
+    await page.context.set_offline(False)
+    await page.get_by_role("button", name="Take menu.txt away").click()
+    await say(page, "Without a file then")
+
+    await expect(page.get_by_role("article", name="parrot said").last).to_contain_text("Without a file then")
+
+
 async def test_a_reset_is_confirmed_and_leaves_what_was_said_greyed_above_a_line(
     house: House, open_page: OpenPage
 ) -> None:

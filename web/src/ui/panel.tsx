@@ -22,13 +22,19 @@ export function Panel({ title, aside, children }: PanelProps) {
   );
 }
 
+interface PageProps extends PanelProps {
+  /** A way to look at something whose name stands above already. */
+  readonly isTab?: boolean;
+}
+
 /** The frame of a page: its title, what can be done on it, and its parts. It scrolls by itself. */
-export function Page({ title, aside, children }: PanelProps) {
+export function Page({ title, aside, isTab = false, children }: PageProps) {
+  const Heading = isTab ? "h2" : "h1";
   return (
     <div className={css.page}>
       <div className={css.inner}>
         <header className={css.head}>
-          <h1>{title}</h1>
+          <Heading className={css.title}>{title}</Heading>
           {aside !== undefined && <div className="row">{aside}</div>}
         </header>
         {children}

@@ -36,6 +36,7 @@ export function KnowledgePage() {
     );
   return (
     <Page
+      isTab
       title="Knowledge"
       aside={
         mayWrite && (

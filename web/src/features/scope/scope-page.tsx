@@ -14,7 +14,7 @@ export function ScopePage() {
   const me = useMe();
   const session = useSession(sessionId);
   return (
-    <Page title="Scope">
+    <Page isTab title="Scope">
       <p className="soft">
         A session reaches only what is mounted to it. The layers above it, its tenant, project and objective, give it
         what they agreed on; it may pin more, and remove what it does not want.

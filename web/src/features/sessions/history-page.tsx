@@ -20,7 +20,7 @@ export function HistoryPage() {
   const { sessionId = "" } = useParams();
   const session = useSession(sessionId);
   return (
-    <Page title="History">
+    <Page isTab title="History">
       <Asked query={session}>
         {(found) => (
           <>

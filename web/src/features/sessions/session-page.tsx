@@ -40,9 +40,11 @@ function Opened({ session }: { readonly session: SessionOut }) {
   const { layout, isReady, keep } = useLayout(session.id);
   const isComingBack = new URLSearchParams(search).has("back");
   const view = viewAt(pathname);
+  // A session that is over keeps its layout as it was.
+  const isOpen = session.status === "active" || session.status === "paused";
   useEffect(() => {
-    if (isReady && !isComingBack) keep({ view });
-  }, [isReady, isComingBack, view, keep]);
+    if (isReady && isOpen && !isComingBack) keep({ view });
+  }, [isReady, isOpen, isComingBack, view, keep]);
   if (isComingBack) {
     if (!isReady) return <Loading what="Going back to where you were" />;
     return <Navigate to={VIEWS[knownView(layout.view)].at(session.id)} replace />;

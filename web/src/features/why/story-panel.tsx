@@ -28,7 +28,9 @@ interface StoryPanelProps {
 
 /** What happened, for somebody who does not know the system: it comes first, and it suffices. */
 export function StoryPanel({ told, answer, children }: StoryPanelProps) {
-  const effects = useEffects(told.session_id, told.run_id).data?.items.length;
+  const effects = useEffects(told.session_id, told.run_id).data?.items.filter(
+    ({ status }) => status !== "failed",
+  ).length;
   const { tone, headline, answers } = story(told, effects);
   const Icon = ICONS[tone];
   return (
