@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.browser.chromium import FLAGS, executable, surroundings
-from tests.browser.house import House, a_house, come_in
+from tests.browser.house import TOKEN, House, a_house, come_in
 from turnkeeper.server.console import FILES
 
 HERE = Path(__file__).parent
@@ -42,14 +42,16 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
-    """Opens an address of the console as its owner, each time as if on another device.
+    """Opens an address of the console as its owner unless another token is shown, each time as if on another device.
 
     What the page complains of, a breach of its policy too, fails the test.
     """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    async def open_page(path: str = "/", *, width: int = 1280, height: int = 800, theme: str = "light") -> Page:
+    async def open_page(
+        path: str = "/", *, width: int = 1280, height: int = 800, theme: str = "light", token: str = TOKEN
+    ) -> Page:
         context = await browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if theme == "dark" else "light",
@@ -60,7 +62,7 @@ async def open_page(browser: Browser, house: House) -> AsyncIterator[OpenPage]:
         page = await context.new_page()
         page.on("pageerror", lambda error: complaints.append(f"{error}"))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        await come_in(page, house.url, path)
+        await come_in(page, house.url, path, token=token)
         return page
 
     yield open_page

@@ -97,9 +97,9 @@ def _register(keeper: Turnkeeper, gates: Gates) -> None:
         return f"{result.status} {result.code or result.data}"
 
 
-async def come_in(page: Page, url: str, path: str = "/") -> None:
+async def come_in(page: Page, url: str, path: str = "/", *, token: str = TOKEN) -> None:
     """Opens an address by the link that the server prints, and waits until the page is drawn."""
-    await page.goto(f"{url}/console{path}#token={TOKEN}")
+    await page.goto(f"{url}/console{path}#token={token}")
     await settled(page)
 
 

@@ -1,11 +1,12 @@
 """A house with something on every page of the console, and the list of those pages."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from tests.browser.house import House
 from turnkeeper import AgentTurn, Turnkeeper
 from turnkeeper.cli.demo import WEATHER_AGENT, set_up_demo
-from turnkeeper.errors import RunEnded
+from turnkeeper.errors import AgentNotFound, RunEnded
 from turnkeeper.keeping.scoping import Pin
 from turnkeeper.model.mount import MountKind
 
@@ -54,6 +55,10 @@ class World:
             "artifacts": "/artifacts",
             "approvals": "/approvals",
             "operate": "/operate",
+            "operate-traffic": "/operate?view=traffic",
+            "operate-usage": "/operate?view=usage",
+            "operate-refusals": "/operate?view=audit",
+            "operate-limits": "/operate?view=limits",
             "keys": "/keys",
         }
 
@@ -75,6 +80,8 @@ async def fill(house: House) -> World:
     closed = await keeper.chat("Thanks, that is all", agent="parrot")
     await keeper.close_session(closed.session_id)
     await keeper.keys.create("nightly export")
+    with suppress(AgentNotFound):
+        await keeper.chat("Is anybody there?", agent="nobody")
     return World(
         memory=memory,
         form=booking.session_id,

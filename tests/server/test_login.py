@@ -30,7 +30,21 @@ async def test_a_cookie_lets_its_browser_in_and_holds_no_token_of_its_user(tmp_p
         assert "token-of-ben" not in cookie
         me = (await browser("GET", "/me")).json()
         assert (me["user"], me["csrf"]) == ("ben", answer.json()["csrf"])
-        assert (await browser("GET", "/sessions")).status_code == 200
+        (login,) = (await browser("GET", "/keys?kind=login")).json()["items"]
+        assert me["login_id"] == answer.json()["login_id"] == login["id"]
+        assert (await house.with_token("token-of-ben")("GET", "/me")).json()["login_id"] is None
+
+
+async def test_whoever_may_only_read_logs_in_and_out_too(tmp_path: Path) -> None:
+    async with a_house(tmp_path) as house:
+        key = await house.keeper.keys.create("eye", role="viewer", principal=ADA)
+        browser, me = await logged_in(house, key.token)
+
+        refused = await browser("POST", "/chat", {"message": "Hello"}, x_csrf_token=me["csrf"])
+        left = await browser("DELETE", "/login", x_csrf_token=me["csrf"])
+
+        assert (refused.status_code, left.status_code) == (403, 204)
+        assert (await browser("GET", "/sessions")).status_code == 401
 
 
 @pytest.mark.parametrize(

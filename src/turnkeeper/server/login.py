@@ -47,7 +47,7 @@ async def log_in(body: LoginIn, request: Request, response: Response, keeper: Ke
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return MeOut.of(principal, expires_at=made.key.expires_at, csrf=csrf_of(made.token))
+    return MeOut.of(principal, expires_at=made.key.expires_at, login_id=made.key.id, csrf=csrf_of(made.token))
 
 
 @router.delete("/login", name="log_out", status_code=204, responses=problems(CsrfRefused))
@@ -63,5 +63,7 @@ async def log_out(request: Request, response: Response, keeper: Keeper, caller: 
 async def read_me(request: Request, caller: Caller) -> MeOut:
     """Who one is here, and what one may do; for a browser also what its changes need in `X-CSRF-Token`."""
     cookie = None if token_of(request) is not None else request.cookies.get(cookie_name(request))
-    expires_at = request.state.shown.until
-    return MeOut.of(caller, expires_at=expires_at, csrf=None if cookie is None else csrf_of(cookie))
+    shown = request.state.shown
+    if cookie is None:
+        return MeOut.of(caller, expires_at=shown.until, login_id=None, csrf=None)
+    return MeOut.of(caller, expires_at=shown.until, login_id=shown.mark, csrf=csrf_of(cookie))

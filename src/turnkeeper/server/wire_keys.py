@@ -115,10 +115,15 @@ class MeOut(Outbound):
     is_operator: bool
     key_id: str | None
     expires_at: datetime | None
+    login_id: str | None = Field(
+        default=None, description="Which login of `/keys?kind=login` this browser holds."
+    )
     csrf: str | None = Field(default=None, description="What changes need in X-CSRF-Token, for a login by cookie.")
 
     @classmethod
-    def of(cls, principal: Principal, *, expires_at: datetime | None, csrf: str | None) -> "MeOut":
+    def of(
+        cls, principal: Principal, *, expires_at: datetime | None, login_id: str | None, csrf: str | None
+    ) -> "MeOut":
         return cls(
             tenant=principal.tenant,
             user=principal.user,
@@ -130,5 +135,6 @@ class MeOut(Outbound):
             is_operator=principal.is_operator,
             key_id=principal.key_id,
             expires_at=expires_at,
+            login_id=login_id,
             csrf=csrf,
         )

@@ -4239,6 +4239,11 @@ export interface components {
             /** Expires At */
             expires_at: string | null;
             /**
+             * Login Id
+             * @description Which login of `/keys?kind=login` this browser holds.
+             */
+            login_id?: string | null;
+            /**
              * Csrf
              * @description What changes need in X-CSRF-Token, for a login by cookie.
              */

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { durationOf } from "./durations.ts";
 
 const TICK_MS = 1_000;
 let now = Date.now();
@@ -56,13 +57,6 @@ export function Countdown({ until }: { readonly until: string }) {
 export function relativeTo(seconds: number): string {
   const [unit, length] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (["second", 1] as const);
   return relative.format(Math.trunc(seconds / length), unit);
-}
-
-export function durationOf(seconds: number): string {
-  if (seconds >= 172_800) return `${Math.floor(seconds / 86_400)} days`;
-  const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60), seconds % 60];
-  if (hours > 0) return `${hours} h ${minutes} min`;
-  return minutes > 0 ? `${minutes} min ${rest} s` : `${rest} s`;
 }
 
 /** A length of time as an engineer says it: 850 µs, 12.4 ms, 3.10 s. */
