@@ -40,7 +40,9 @@ def npm(*arguments: str, folder: Path = WEB) -> None:
 
     programs = Path(ROOT_DIR) / "bin"
     command = Path(ROOT_DIR) / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    environ = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}", "CI": "1"}
+    path = f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"
+    # Whom this machine trusts, npm trusts as well: behind some proxies nothing else is let through.
+    environ = {"NODE_OPTIONS": "--use-system-ca", **os.environ, "PATH": path, "CI": "1"}
     done = subprocess.run(
         [programs / "node", command, "--prefix", folder, *arguments],
         cwd=folder,
