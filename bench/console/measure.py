@@ -14,6 +14,10 @@ WHEEL_PX = 600
 FRAME = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
+class NothingMoved(Exception):
+    """A page that stands still is smooth for the wrong reason."""
+
+
 @dataclass(slots=True)
 class Measured:
     """Bytes of the first load as they travelled, and the tasks of each page while it opened and while it moved."""
@@ -89,20 +93,35 @@ async def _scroll_down(page: Page) -> None:
 
 
 async def _wheel(page: Page, by: int) -> None:
+    before = await page.locator("main").inner_text()
     await page.mouse.move(640, 500)
     for _ in range(WHEELS):
         await page.mouse.wheel(0, by)
         await _frames(page, 3)
+    if await page.locator("main").inner_text() == before:
+        raise NothingMoved(page.url)
 
 
-async def _pan(page: Page) -> None:
-    await page.mouse.move(700, 600)
+async def _walk_the_graph(page: Page) -> None:
+    """Zooms in until every node is drawn, pans, and zooms out again."""
+    graph = page.locator("main .react-flow")
+    await graph.scroll_into_view_if_needed()
+    box = await graph.bounding_box()
+    if box is None:
+        raise NothingMoved(page.url)
+    x, y = box["x"] + box["width"] / 2, box["y"] + min(box["height"], 400) / 2
+    before = await page.locator(".react-flow__viewport").get_attribute("style")
+    await page.mouse.move(x, y)
     for step in range(WHEELS):
-        await page.mouse.wheel(0, 120 if step % 2 else -120)
+        await page.keyboard.down("Control")
+        await page.mouse.wheel(0, -200 if step < WHEELS // 2 else 200)
+        await page.keyboard.up("Control")
         await page.mouse.down()
-        await page.mouse.move(700 + 10 * (step % 8), 600 - 5 * (step % 8))
+        await page.mouse.move(x + 20 * (step % 8), y - 10 * (step % 8), steps=3)
         await page.mouse.up()
         await _frames(page, 2)
+    if await page.locator(".react-flow__viewport").get_attribute("style") == before:
+        raise NothingMoved(page.url)
 
 
 Address = Callable[[Full], str]
@@ -110,5 +129,5 @@ Move = Callable[[Page], Awaitable[None]]
 PAGES: dict[str, tuple[Address, str, Move]] = {
     "session": (lambda full: f"/sessions/{full.long_session}", "main article", _scroll_up),
     "list": (lambda full: "/sessions", "ul[aria-label=Sessions] li", _scroll_down),
-    "graph": (lambda full: f"/sessions/{full.graph_session}/why/{full.graph_run}", "main .react-flow", _pan),
+    "graph": (lambda full: f"/sessions/{full.graph_session}/why/{full.graph_run}", "main .react-flow", _walk_the_graph),
 }

@@ -19,9 +19,6 @@ class Tasks:
     def longest(self) -> float:
         return max(self.lengths, default=0.0)
 
-    def over(self, ms: float) -> int:
-        return sum(length > ms for length in self.lengths)
-
 
 def tasks_of(trace: bytes) -> Tasks:
     events: list[dict[str, Any]] = json.loads(trace)["traceEvents"]
