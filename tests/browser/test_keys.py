@@ -96,4 +96,4 @@ async def test_a_member_sees_and_makes_their_own_keys(house: House, open_page: O
     form = page.get_by_role("dialog")
     await expect(form.get_by_label("Speaks for")).to_have_count(0)
     roles = await form.get_by_label("Role", exact=True).get_by_role("option").all_inner_texts()
-    assert roles == ["as you (member)", "member", "agent", "viewer"]
+    assert roles == ["yours (member)", "member", "agent", "viewer"]

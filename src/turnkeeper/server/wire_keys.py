@@ -115,9 +115,7 @@ class MeOut(Outbound):
     is_operator: bool
     key_id: str | None
     expires_at: datetime | None
-    login_id: str | None = Field(
-        default=None, description="Which login of `/keys?kind=login` this browser holds."
-    )
+    login_id: str | None = Field(default=None, description="Which login of `/keys?kind=login` this browser holds.")
     csrf: str | None = Field(default=None, description="What changes need in X-CSRF-Token, for a login by cookie.")
 
     @classmethod

@@ -83,7 +83,7 @@ function Wishing({ problem, isBusy, onWished }: WishingProps) {
           hint={isBound ? "The key of a session is an agent's." : "At most your own."}
           onChange={(event) => set({ role: event.target.value })}
         >
-          <option value="">{wish.user.trim() === "" ? `as you (${who?.role})` : "member"}</option>
+          <option value="">{wish.user.trim() === "" ? `yours (${who?.role})` : "member"}</option>
           {rolesUpTo(who?.role ?? "").map((role) => (
             <option key={role}>{role}</option>
           ))}

@@ -19,7 +19,13 @@ const SPAN_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 const LONG_MS = 2 * SPAN_MS.day;
 const names = {
   hour: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" }),
-  hourOfDay: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", timeZone: "UTC" }),
+  hourOfDay: new Intl.DateTimeFormat("en-GB", {
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZone: "UTC",
+  }),
   day: new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }),
 } as const;
 const fullNames = {
