@@ -168,7 +168,7 @@ async def test_a_file_that_cannot_be_sent_says_so_and_can_be_taken_away(house: H
     page = await open_page(f"/sessions/{session.id}")
     await page.context.set_offline(True)
     await page.locator("input[type=file]").set_input_files(
-        [{"name": "menu.txt", "mimeType": "text/plain", "buffer": b"Soup"}]
+        {"name": "menu.txt", "mimeType": "text/plain", "buffer": b"Soup"}
     )
 
     await expect(page.get_by_text("It did not get to the server")).to_be_visible()
