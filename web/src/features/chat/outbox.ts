@@ -1,7 +1,8 @@
 /** Keeps messages until the server has taken them, each once: they outlive the page they were written on, and a reload. */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import { ME, useMe } from "../../api/me.ts";
+import { ME } from "../../api/door.ts";
+import { useMe } from "../../api/me.ts";
 import type { MeOut } from "../../api/schema.gen.ts";
 import { useToasts } from "../../ui/toasts.tsx";
 import { type Accepted, isCut, type NewMessage, newRequestId, post } from "./sending.ts";
