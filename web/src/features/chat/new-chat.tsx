@@ -5,6 +5,7 @@ import { addresses } from "../../addresses.ts";
 import { answered, api } from "../../api/client.ts";
 import type { ArtifactOut } from "../../api/schema.gen.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
+import { usePageTitle } from "../../ui/title.ts";
 import type { ChatActions } from "./actions.ts";
 import { attachmentOf } from "./attachments.ts";
 import { Composer } from "./composer.tsx";
@@ -26,6 +27,7 @@ const NOTHING: ChatActions = { approvalOf: () => undefined, onDecided: async () 
 
 /** Begins a session with its first message; who answers is chosen before. */
 export function NewChat() {
+  usePageTitle("New chat");
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [choice, setChoice] = useState(NO_CHOICE);
