@@ -28,6 +28,7 @@ export class Problem extends Error {
 export const UNREACHABLE = "unreachable";
 
 let csrf: string | null = null;
+let isSameUserStill: () => Promise<boolean> = async () => false;
 const onLoggedOut = new Set<() => void>();
 
 /** Changes that this browser asks for carry this; `/me` and `/login` tell it. */
@@ -41,16 +42,29 @@ export function whenLoggedOut(listener: () => void): () => void {
   return () => onLoggedOut.delete(listener);
 }
 
+/** Calls `ask` when the server knows this browser by another login, made in another tab; true: by the same user. */
+export function whenLoginChanged(ask: () => Promise<boolean>): void {
+  isSameUserStill = ask;
+}
+
 export async function problemOf(response: Response): Promise<Problem> {
   const facts: unknown = await response.json().catch(() => ({}));
   return new Problem(response.status, facts !== null && typeof facts === "object" ? { ...facts } : {});
 }
 
+/** Sends what `make` makes; once more if another tab has logged the same user in meanwhile. */
+async function send(make: () => Request): Promise<Response> {
+  const response = await fetch(marked(make()));
+  if (response.status !== 403 || (await problemOf(response.clone())).code !== "csrf_refused") return response;
+  return (await isSameUserStill()) ? fetch(marked(make())) : response;
+}
+
+function marked(request: Request): Request {
+  if (csrf !== null && request.method !== "GET") request.headers.set("X-CSRF-Token", csrf);
+  return request;
+}
+
 const manners: Middleware = {
-  onRequest({ request }) {
-    if (csrf !== null && request.method !== "GET") request.headers.set("X-CSRF-Token", csrf);
-    return request;
-  },
   async onResponse({ response }) {
     if (response.ok || response.status === 304) return response;
     if (response.status === 401) for (const listener of onLoggedOut) listener();
@@ -67,7 +81,7 @@ const manners: Middleware = {
   },
 };
 
-export const api = createClient<paths>({ baseUrl: "" });
+export const api = createClient<paths>({ baseUrl: "", fetch: (request) => send(() => request.clone()) });
 api.use(manners);
 
 /** What an operation answered; openapi-fetch leaves it open whether there is something, `manners` throws if not. */
@@ -77,9 +91,7 @@ export async function answered<T>(asked: Promise<{ data?: T }>): Promise<T> {
 
 /** Asks for what OpenAPI cannot type: a stream, a file. */
 export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
-  if (csrf !== null && init.method !== undefined && init.method !== "GET") headers.set("X-CSRF-Token", csrf);
-  const response = await fetch(path, { ...init, headers });
+  const response = await send(() => new Request(path, init));
   if (!response.ok) {
     if (response.status === 401) for (const listener of onLoggedOut) listener();
     throw await problemOf(response);

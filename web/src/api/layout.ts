@@ -2,7 +2,8 @@
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { answered, api, ask } from "./client.ts";
-import { sessionKey } from "./sessions.ts";
+import { whenLeft } from "./door.ts";
+import { may, useMe } from "./me.ts";
 
 /** Each feature keeps its own names in it and leaves those of others alone. */
 export type Layout = Readonly<Record<string, unknown>>;
@@ -10,13 +11,14 @@ export type Layout = Readonly<Record<string, unknown>>;
 const SAVED_AFTER_MS = 1_000;
 const waiting = new Map<string, { readonly layout: Layout; readonly timer: ReturnType<typeof setTimeout> }>();
 
-const layoutKey = (id: string) => [...sessionKey(id), "layout"] as const;
+/** Not among what belongs to the session: reading that again must not undo what waits to be saved. */
+const layoutKey = (id: string) => ["layout", id] as const;
 
 interface Kept {
   readonly layout: Layout;
   /** Whether the server has told it; until then nothing is kept, so that nothing is overwritten. */
   readonly isReady: boolean;
-  /** Puts some names into the layout: at once for this page, a moment later on the server. */
+  /** Puts some names into the layout: at once for this page, a moment later on the server, for those who may write. */
   readonly keep: (part: Layout) => void;
 }
 
@@ -27,7 +29,8 @@ export function useLayout(id: string): Kept {
     queryFn: () => readLayout(id),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const keep = useCallback((part: Layout) => keepLayout(queries, id, part), [queries, id]);
+  const isSaved = may(useMe().data, "sessions:write");
+  const keep = useCallback((part: Layout) => keepLayout(queries, id, part, isSaved), [queries, id, isSaved]);
   return { layout: kept.data ?? {}, isReady: kept.data !== undefined, keep };
 }
 
@@ -41,11 +44,12 @@ function isLayout(value: unknown): value is Layout {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function keepLayout(queries: QueryClient, id: string, part: Layout): void {
+function keepLayout(queries: QueryClient, id: string, part: Layout, isSaved: boolean): void {
   const before = queries.getQueryData<Layout>(layoutKey(id));
   if (before === undefined || Object.entries(part).every(([name, value]) => isSame(before[name], value))) return;
   const layout = { ...before, ...part };
   queries.setQueryData(layoutKey(id), layout);
+  if (!isSaved) return;
   clearTimeout(waiting.get(id)?.timer);
   waiting.set(id, { layout, timer: setTimeout(() => save(id), SAVED_AFTER_MS) });
 }
@@ -70,4 +74,9 @@ function isSame(one: unknown, other: unknown): boolean {
 
 window.addEventListener("pagehide", () => {
   for (const id of [...waiting.keys()]) save(id, true);
+});
+
+whenLeft(() => {
+  for (const { timer } of waiting.values()) clearTimeout(timer);
+  waiting.clear();
 });

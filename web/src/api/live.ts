@@ -2,6 +2,7 @@
 import { createParser } from "eventsource-parser";
 import { ask, Problem } from "./client.ts";
 import type { Frame } from "./schema.gen.ts";
+import { untilSeen, whenHidden } from "./sight.ts";
 
 export type { Frame };
 export type LineState = "connecting" | "live" | "cut" | "ended";
@@ -21,13 +22,15 @@ export interface Following {
 const FIRST_PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 10_000;
 
-/** Returns when `signal` is aborted or the server refuses for good. */
+/** Returns when `signal` is aborted or the server refuses for good; rests while nobody can see the page. */
 export async function follow(following: Following): Promise<void> {
   const { path, signal, onFrames } = following;
   const onLine = following.onLine ?? (() => {});
   let last = following.after;
   let pause = FIRST_PAUSE_MS;
-  while (!signal.aborted) {
+  for (;;) {
+    await untilSeen(document, signal);
+    if (signal.aborted) return;
     onLine("connecting");
     const line = lineUntil(signal);
     try {
@@ -56,19 +59,22 @@ export async function follow(following: Following): Promise<void> {
       line.letGo();
     }
     if (signal.aborted) return;
+    if (document.hidden) continue;
     onLine("cut");
     await rest(pause, signal);
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
 }
 
-/** Ends with `signal`, or when the network is gone: a stream that nobody feeds any more would not say so itself. */
+/** Ends with `signal`, out of sight, or when the network is gone: a stream that nobody feeds would not say so itself. */
 function lineUntil(signal: AbortSignal): { readonly signal: AbortSignal; readonly letGo: () => void } {
   const line = new AbortController();
   const cut = () => line.abort();
   signal.addEventListener("abort", cut);
   window.addEventListener("offline", cut);
+  const stopLooking = whenHidden(document, cut);
   const letGo = () => {
+    stopLooking();
     signal.removeEventListener("abort", cut);
     window.removeEventListener("offline", cut);
   };

@@ -1,9 +1,8 @@
 /** Who looks at this console: a cookie that scripts cannot read, made once from a token. */
 import { useQuery } from "@tanstack/react-query";
-import { answered, api, keepCsrf, Problem } from "./client.ts";
+import { answered, api, Problem } from "./client.ts";
+import { greet, ME, tellOtherTabs } from "./door.ts";
 import type { MeOut } from "./schema.gen.ts";
-
-export const ME = ["me"] as const;
 
 /** Null: nobody is logged in here. */
 export function useMe() {
@@ -20,13 +19,14 @@ export function may(who: MeOut | null | undefined, right: string): boolean {
 
 export async function logIn(token: string): Promise<MeOut> {
   const who = await answered(api.POST("/api/v1/login", { body: { token } }));
-  keepCsrf(who.csrf);
+  tellOtherTabs();
   return who;
 }
 
 export async function logOut(): Promise<void> {
   await api.DELETE("/api/v1/login");
-  keepCsrf(null);
+  sessionStorage.clear();
+  tellOtherTabs();
 }
 
 /** Takes the token out of `#token=...`, where servers never see it, and forgets it at once. */
@@ -38,11 +38,15 @@ export function takeTokenFromAddress(): string | null {
 
 async function me(): Promise<MeOut | null> {
   const token = takeTokenFromAddress();
-  if (token !== null) return logIn(token);
+  const who = token === null ? await whoIsHere() : await logIn(token);
+  greet(who);
+  return who;
+}
+
+/** Whom the cookie of this browser stands for now. */
+export async function whoIsHere(): Promise<MeOut | null> {
   try {
-    const who = await answered(api.GET("/api/v1/me"));
-    keepCsrf(who.csrf);
-    return who;
+    return await answered(api.GET("/api/v1/me"));
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return null;
     throw error;

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { logIn, ME } from "../../api/me.ts";
+import { letIn } from "../../api/door.ts";
+import { logIn } from "../../api/me.ts";
 import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { ProblemNotice } from "../../ui/notice.tsx";
@@ -10,7 +11,7 @@ import css from "./login-page.module.css";
 export function LoginPage({ problem }: { readonly problem?: unknown }) {
   const [token, setToken] = useState("");
   const queries = useQueryClient();
-  const entering = useMutation({ mutationFn: logIn, onSuccess: (who) => queries.setQueryData(ME, who) });
+  const entering = useMutation({ mutationFn: logIn, onSuccess: (who) => letIn(queries, who) });
   const enter = (event: FormEvent) => {
     event.preventDefault();
     entering.mutate(token.trim());

@@ -15,24 +15,25 @@ import {
 import { type ReactNode, useEffect, useState } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import { addresses } from "../../addresses.ts";
-import { answered, api, whenLoggedOut } from "../../api/client.ts";
-import { logOut, ME, may, useMe } from "../../api/me.ts";
+import { answered, api } from "../../api/client.ts";
+import { letIn } from "../../api/door.ts";
+import { logOut, may, useMe } from "../../api/me.ts";
 import type { MeOut } from "../../api/schema.gen.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Loading, ProblemNotice } from "../../ui/notice.tsx";
 import { chooseTheme, chosenTheme, type Theme } from "../../ui/theme.ts";
+import { useDoor } from "./door.ts";
 import { LoginPage } from "./login-page.tsx";
 import css from "./shell.module.css";
 
 /** What surrounds every page: who is here, where one can go, and the door for those who are not logged in. */
 export function Shell({ guide }: { readonly guide: ReactNode }) {
   const me = useMe();
-  const queries = useQueryClient();
-  useEffect(() => whenLoggedOut(() => queries.setQueryData(ME, null)), [queries]);
+  useDoor();
   if (me.isPending) return <Loading what="Opening the console" />;
   if (me.data === null) return <LoginPage />;
   if (me.data === undefined) return <LoginPage problem={me.error} />;
-  return <House who={me.data} guide={guide} />;
+  return <House key={`${me.data.tenant}/${me.data.user}`} who={me.data} guide={guide} />;
 }
 
 function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode }) {
@@ -147,8 +148,7 @@ function Leave({ who }: { readonly who: MeOut }) {
   const leave = async () => {
     try {
       await logOut();
-      queries.setQueryData(ME, null);
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== ME[0] });
+      letIn(queries, null);
     } catch (error) {
       setProblem(error);
     }
