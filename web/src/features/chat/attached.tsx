@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { FileText, X } from "lucide-react";
 import { useEffect, useState } from "react";
-import { answered, api, ask } from "../../api/client.ts";
+import { ask } from "../../api/client.ts";
 import type { AttachmentOut } from "../../api/schema.gen.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { saveFile } from "../../ui/files.ts";
 import { useToasts } from "../../ui/toasts.tsx";
 import css from "./attached.module.css";
-import { isPicture, sizeOf, type Upload } from "./uploads.ts";
+import { artifactOptions, isPicture, sizeOf, type Upload } from "./uploads.ts";
 
 const contentOf = (id: string) => `/api/v1/artifacts/${encodeURIComponent(id)}/content`;
 const LARGEST_PREVIEW = 5_000_000;
@@ -28,11 +28,7 @@ export function Attached({ attachments }: { readonly attachments: readonly Attac
 function Kept({ attachment }: { readonly attachment: AttachmentOut }) {
   const { complain } = useToasts();
   const id = attachment.artifact_id;
-  const about = useQuery({
-    queryKey: ["artifact", id],
-    queryFn: () => answered(api.GET("/api/v1/artifacts/{artifact_id}", { params: { path: { artifact_id: id } } })),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const about = useQuery(artifactOptions(id));
   const name = about.data?.name ?? id;
   const size = about.data?.size;
   const isShown = isPicture(attachment.media_type) && size !== undefined && size <= LARGEST_PREVIEW;
@@ -68,19 +64,19 @@ export function Uploads({
   onRemoved,
 }: {
   readonly uploads: readonly Upload[];
-  readonly onRemoved: (id: number) => void;
+  readonly onRemoved: (upload: Upload) => void;
 }) {
   if (uploads.length === 0) return null;
   return (
     <ul className={css.list} aria-label="To be attached">
-      {uploads.map(({ id, file, preview, artifact, problem }) => (
-        <li key={id} className={`${css.chip} ${problem !== null ? css.refused : ""}`}>
-          {preview !== null ? <img src={preview} alt="" className={css.small} /> : <FileText aria-hidden />}
-          <span className={css.name}>{file.name}</span>
-          <span className="soft">{sizeOf(file.size)}</span>
-          {artifact === null && problem === null && <span className="soft">on its way …</span>}
-          {problem !== null && <span role="alert">{problem}</span>}
-          <IconButton label={`Take ${file.name} away`} onClick={() => onRemoved(id)}>
+      {uploads.map((each) => (
+        <li key={each.id} className={`${css.chip} ${each.problem !== null ? css.refused : ""}`}>
+          {each.preview !== null ? <img src={each.preview} alt="" className={css.small} /> : <FileText aria-hidden />}
+          <span className={css.name}>{each.name}</span>
+          {each.size !== null && <span className="soft">{sizeOf(each.size)}</span>}
+          {each.attachment === null && each.problem === null && <span className="soft">on its way …</span>}
+          {each.problem !== null && <span role="alert">{each.problem}</span>}
+          <IconButton label={`Take ${each.name} away`} onClick={() => onRemoved(each)}>
             <X aria-hidden />
           </IconButton>
         </li>

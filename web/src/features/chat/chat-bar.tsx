@@ -1,5 +1,6 @@
 import { PanelRight, RotateCcw } from "lucide-react";
 import { useState } from "react";
+import { may, useMe } from "../../api/me.ts";
 import type { SessionOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import type { AsideState } from "./aside.tsx";
@@ -8,6 +9,7 @@ import { ResetDialog } from "./reset-dialog.tsx";
 
 /** Above the conversation: who answers in it, and what can be done with all of it. */
 export function ChatBar({ session, aside }: { readonly session: SessionOut; readonly aside: AsideState }) {
+  const { data: who } = useMe();
   const [isAsking, setAsking] = useState(false);
   const { agent, packs, preferences } = session;
   const chosen = [preferences.model, ...Object.values(preferences.plugins ?? {})].filter((each) => each != null);
@@ -19,7 +21,7 @@ export function ChatBar({ session, aside }: { readonly session: SessionOut; read
         {packs.length > 0 && <> with {packs.join(", ")}</>}
         {chosen.length > 0 && <> · {chosen.join(", ")}</>}
       </p>
-      {!isOver && (
+      {!isOver && may(who, "sessions:write") && (
         <Button look="quiet" onClick={() => setAsking(true)}>
           <RotateCcw aria-hidden /> Reset
         </Button>

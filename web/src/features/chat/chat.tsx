@@ -2,25 +2,27 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { addresses } from "../../addresses.ts";
-import { answered, api } from "../../api/client.ts";
+import { api } from "../../api/client.ts";
 import type { useLayout } from "../../api/layout.ts";
-import type { ArtifactOut, MessageOut, SessionOut } from "../../api/schema.gen.ts";
+import { may, useMe } from "../../api/me.ts";
+import type { AttachmentOut, SessionOut } from "../../api/schema.gen.ts";
 import { refreshSession } from "../../api/sessions.ts";
 import { useToasts } from "../../ui/toasts.tsx";
 import type { ChatActions } from "./actions.ts";
 import { Announcer } from "./announcer.tsx";
 import { Aside, useAside } from "./aside.tsx";
-import { attachmentOf } from "./attachments.ts";
 import css from "./chat.module.css";
 import { ChatBar } from "./chat-bar.tsx";
 import { Composer, type ComposerHandle } from "./composer.tsx";
 import { AboveComposer } from "./composer-notes.tsx";
 import type { Conversation } from "./conversation.ts";
+import { useEditing } from "./editing.ts";
 import { linesOf } from "./lines.ts";
 import { MessageList } from "./message-list.tsx";
-import { conversationOptions, keepAnswer, refreshRun, useLive, useOlder } from "./queries.ts";
+import { type Returned, useOutbox } from "./outbox.ts";
+import { conversationKey, conversationOptions, keepAnswer, refreshRun, useLive, useOlder } from "./queries.ts";
 import { askingIn, isTaken, lastSaid, rowsOf, runningIn } from "./rows.ts";
-import { type Accepted, type NewMessage, newRequestId, useOutbox, type Wish } from "./sending.ts";
+import type { Accepted, NewMessage, Wish } from "./sending.ts";
 import { Standing, useExpiry } from "./standing.tsx";
 
 interface ChatProps {
@@ -36,29 +38,35 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
   const { id } = session;
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { tell, complain } = useToasts();
+  const { data: who } = useMe();
+  const { complain } = useToasts();
   const composer = useRef<ComposerHandle>(null);
-  const [editing, setEditing] = useState<MessageOut | null>(null);
   const [isElsewhere, setElsewhere] = useState<string | null>(null);
-  const { isCut } = useLive(id);
+  const line = useLive(id);
   const { readOlder, isReading } = useOlder(id);
   useExpiry(session);
   const aside = useAside(session, layout);
 
   const isOver = session.status === "closed" || session.status === "expired";
+  const canWrite = !isOver && may(who, "sessions:write");
   const running = runningIn(known);
   const asking = askingIn(known);
   const answers = asking !== undefined && isElsewhere !== asking.id ? asking : undefined;
 
   const onAccepted = useCallback(
     async ({ sessionId, runId }: Accepted) => {
-      if (sessionId === id) return refreshRun(queries, id, runId);
+      if (sessionId === id)
+        return refreshRun(queries, id, runId).catch(() => queries.invalidateQueries({ queryKey: conversationKey(id) }));
       await queries.prefetchQuery(conversationOptions(queries, sessionId));
       await navigate(addresses.session(sessionId));
     },
     [queries, id, navigate],
   );
-  const { outgoing, send } = useOutbox(onAccepted);
+  const onReturned = useCallback(({ text, attachments, problem }: Returned) => {
+    composer.current?.takeBack(text, attachments, problem);
+    return composer.current !== null;
+  }, []);
+  const { outgoing, send } = useOutbox({ place: id, onAccepted, onReturned });
   const say = useCallback(
     async (message: NewMessage) => {
       try {
@@ -72,44 +80,20 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
     [send, id, queries],
   );
 
-  const edit = async (message: MessageOut, text: string, attachments: readonly ArtifactOut[]) => {
-    const fork = await answered(
-      api.POST("/api/v1/sessions/{session_id}/fork", {
-        params: { path: { session_id: id }, header: { "idempotency-key": newRequestId() } },
-        body: { at_turn: message.turn - 1 },
-      }),
-    );
-    setEditing(null);
-    tell("This goes on in a fork. The session it came from stays as it is.");
-    await send({
-      text,
-      attachments: attachments.map(attachmentOf),
-      wish: { session_id: fork.id, on_missing: "error" },
-    });
-  };
-  const onSent = async (text: string, attachments: readonly ArtifactOut[]) => {
-    if (editing !== null) return edit(editing, text, attachments);
+  const { editing, onEditBegun, onEditEnded, sendEdited } = useEditing(known, session.id, composer, send);
+  const onSent = async (text: string, attachments: readonly AttachmentOut[]) => {
+    if (editing !== null) return sendEdited(editing, text, attachments);
     const wish: Wish = answers === undefined ? {} : { answers: answers.id };
-    await say({ text, attachments: attachments.map(attachmentOf), wish });
+    await say({ text, attachments, wish });
     if (answers !== undefined) keepAnswer(queries, id, answers.id, text);
   };
-  const onEditBegun = useCallback((message: MessageOut) => {
-    setEditing(message);
-    composer.current?.write(message.content);
-  }, []);
-  const onEditEnded = () => {
-    if (editing === null) return;
-    setEditing(null);
-    composer.current?.write("");
-  };
-
   const stopping = useMutation({
     mutationFn: (runId: string) => api.POST("/api/v1/runs/{run_id}/cancel", { params: { path: { run_id: runId } } }),
     onError: complain,
   });
   const actions = useMemo<ChatActions>(
     () => ({
-      ...(!isOver && {
+      ...(canWrite && {
         onEditBegun,
         onRetried: ({ said }) => {
           const text = said.map((each) => each.text).join("\n");
@@ -124,7 +108,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
         });
       },
     }),
-    [isOver, onEditBegun, say, complain, known.approvals],
+    [canWrite, onEditBegun, say, complain, known.approvals],
   );
 
   const rows = useMemo(() => rowsOf(known), [known]);
@@ -138,7 +122,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
     [rows, known, outgoing],
   );
   const { keep } = layout;
-  const onPlaceChanged = useCallback((at: number | null) => (isOver ? undefined : keep({ at })), [keep, isOver]);
+  const onPlaceChanged = useCallback((at: number | null) => (canWrite ? keep({ at }) : undefined), [keep, canWrite]);
   const onFormAnswered = (text: string, params: Readonly<Record<string, unknown>>) => {
     say({ text, attachments: [], wish: { params: { ...params } } }).catch(complain);
   };
@@ -147,7 +131,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
       session={session}
       isAnswering={running !== undefined}
       asking={answers}
-      editing={editing}
+      editing={editing?.message ?? null}
       onEditEnded={onEditEnded}
       onElsewhere={() => setElsewhere(answers?.id ?? null)}
     />
@@ -156,7 +140,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
     <div className={css.chat}>
       <div className={css.talk}>
         <ChatBar session={session} aside={aside} />
-        <Standing session={session} isCut={isCut} />
+        <Standing session={session} line={line} />
         <MessageList
           lines={lines}
           sessionId={id}
@@ -164,16 +148,20 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
           hasOlder={known.hasOlder}
           isReadingOlder={isReading}
           onTopNear={readOlder}
+          sent={outgoing.at(-1)?.requestId}
           startAt={startAt}
           onPlaceChanged={onPlaceChanged}
         />
-        {lines.length === 0 && <p className={css.empty}>Nothing was said here yet. Write the first message below.</p>}
-        {!isOver && (
+        {lines.length === 0 && (
+          <p className={css.empty}>Nothing was said here yet{canWrite ? ". Write the first message below." : "."}</p>
+        )}
+        {canWrite && (
           <Composer
             ref={composer}
             draft={typeof layout.layout.draft === "string" ? layout.layout.draft : ""}
             onDraftChanged={(draft) => keep({ draft })}
             onSent={onSent}
+            canAttach={may(who, "artifacts:write")}
             onEmptyUp={() => {
               const last = lastSaid(known);
               if (last !== undefined) onEditBegun(last);
@@ -186,7 +174,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
           />
         )}
       </div>
-      <Aside session={session} state={aside} onAnswered={isOver ? undefined : onFormAnswered} />
+      <Aside session={session} state={aside} onAnswered={canWrite ? onFormAnswered : undefined} />
       <Announcer messages={known.messages} />
     </div>
   );

@@ -12,7 +12,7 @@ import {
   useRef,
   useState,
 } from "react";
-import type { ArtifactOut } from "../../api/schema.gen.ts";
+import type { AttachmentOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { ProblemNotice } from "../../ui/notice.tsx";
 import { Uploads } from "./attached.tsx";
@@ -20,9 +20,12 @@ import css from "./composer.module.css";
 import { useUploads } from "./uploads.ts";
 
 export interface ComposerHandle {
-  /** Puts a text there and the cursor behind it. */
-  readonly write: (text: string) => void;
-  readonly focus: () => void;
+  /** Writes something else for now; the draft with its files is kept aside. */
+  readonly setAside: (text: string, attachments: readonly AttachmentOut[]) => void;
+  /** Goes on with the draft that was put aside. */
+  readonly bringBack: () => void;
+  /** Puts a message that was refused in front of what is written now. */
+  readonly takeBack: (text: string, attachments: readonly AttachmentOut[], problem: unknown) => void;
 }
 
 interface ComposerProps {
@@ -30,7 +33,8 @@ interface ComposerProps {
   readonly draft: string;
   readonly onDraftChanged: (draft: string) => void;
   /** Resolves when the message is safe; raises when it is refused, and the text comes back. */
-  readonly onSent: (text: string, attachments: readonly ArtifactOut[]) => Promise<unknown>;
+  readonly onSent: (text: string, attachments: readonly AttachmentOut[]) => Promise<unknown>;
+  readonly canAttach: boolean;
   readonly onEmptyUp?: () => void;
   readonly onEscaped?: () => void;
   readonly onStopped?: (() => void) | undefined;
@@ -47,6 +51,7 @@ export function Composer({
   draft,
   onDraftChanged,
   onSent,
+  canAttach,
   onEmptyUp,
   onEscaped,
   onStopped,
@@ -59,21 +64,48 @@ export function Composer({
   const files = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(draft);
   const [problem, setProblem] = useState<unknown>();
-  const { uploads, add, remove, clear } = useUploads();
+  const { uploads, add, addKept, remove, move } = useUploads();
+  const aside = useRef<string | null>(null);
+  const written = useRef(draft);
   const hint = useId();
-  const isUploading = uploads.some((each) => each.artifact === null && each.problem === null);
-  const canSend = (text.trim() !== "" || uploads.length > 0) && !isUploading;
+  const canSend = (text.trim() !== "" || uploads.length > 0) && uploads.every((each) => each.attachment !== null);
 
-  const write = (to: string) => {
+  const show = (to: string) => {
+    written.current = to;
     setText(to);
-    onDraftChanged(to);
+  };
+  const write = (to: string) => {
+    show(to);
+    // What is written in between is no draft.
+    if (aside.current === null) onDraftChanged(to);
+  };
+  const returned = (said: string, why: unknown) => {
+    setProblem(why);
+    write(written.current === "" ? said : `${said}\n${written.current}`);
+    field.current?.focus();
   };
   useImperativeHandle(ref, () => ({
-    write: (to) => {
-      write(to);
+    setAside: (to, attachments) => {
+      if (aside.current === null) {
+        aside.current = text;
+        move("here", "aside");
+      } else remove(uploads);
+      show(to);
+      addKept(attachments);
       field.current?.focus();
     },
-    focus: () => field.current?.focus(),
+    bringBack: () => {
+      show(aside.current ?? "");
+      aside.current = null;
+      remove(uploads);
+      move("aside", "here");
+      setProblem(undefined);
+      field.current?.focus();
+    },
+    takeBack: (said, attachments, why) => {
+      addKept(attachments);
+      returned(said, why);
+    },
   }));
   useEffect(() => {
     // Whoever has a keyboard can write at once; a page on a phone does not open one unasked.
@@ -81,25 +113,22 @@ export function Composer({
   }, []);
   const send = async () => {
     if (!canSend) return;
-    const kept = uploads.flatMap((each) => (each.artifact === null ? [] : [each.artifact]));
-    if (text.trim() === "" && kept.length === 0) return;
+    const sent = uploads;
+    const kept = sent.flatMap(({ attachment }) => (attachment === null ? [] : [attachment]));
     // A message is never without words: what is attached stands for itself by its name.
-    const said = text.trim() === "" ? kept.map((artifact) => artifact.name ?? artifact.id).join(", ") : text;
+    const said = text.trim() === "" ? sent.map(({ name }) => name).join(", ") : text;
     setProblem(undefined);
     write("");
+    move("here", "sent", sent);
+    field.current?.focus();
     try {
-      const sending = onSent(said, kept);
-      clear();
-      await sending;
+      await onSent(said, kept);
+      remove(sent);
     } catch (refused) {
-      if (refused instanceof DOMException && refused.name === "AbortError") return;
-      setProblem(refused);
-      setText((now) => {
-        const back = now === "" ? said : `${said}\n${now}`;
-        onDraftChanged(back);
-        return back;
-      });
-      field.current?.focus();
+      // Whoever left the page finds it in the outbox.
+      if (field.current === null) return;
+      move("sent", "here", sent);
+      returned(said, refused);
     }
   };
   const onKey = (event: KeyboardEvent) => {
@@ -113,13 +142,13 @@ export function Composer({
     } else if (event.key === "Escape") onEscaped?.();
   };
   const onPaste = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length === 0) return;
+    if (!canAttach || event.clipboardData.files.length === 0) return;
     event.preventDefault();
     add([...event.clipboardData.files]);
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
-    add([...event.dataTransfer.files]);
+    if (canAttach) add([...event.dataTransfer.files]);
   };
   const onChosen = (event: ChangeEvent<HTMLInputElement>) => {
     add([...(event.target.files ?? [])]);
@@ -139,12 +168,16 @@ export function Composer({
     >
       {problem !== undefined && <ProblemNotice problem={problem} />}
       <div id={hint}>{above}</div>
-      <Uploads uploads={uploads} onRemoved={remove} />
+      <Uploads uploads={uploads} onRemoved={(upload) => remove([upload])} />
       <div className={css.box}>
-        <IconButton label="Attach files" onClick={() => files.current?.click()}>
-          <Paperclip aria-hidden />
-        </IconButton>
-        <input ref={files} type="file" multiple hidden onChange={onChosen} aria-label="Files to attach" />
+        {canAttach && (
+          <>
+            <IconButton label="Attach files" onClick={() => files.current?.click()}>
+              <Paperclip aria-hidden />
+            </IconButton>
+            <input ref={files} type="file" multiple hidden onChange={onChosen} aria-label="Files to attach" />
+          </>
+        )}
         <div className={css.grow} data-text={text}>
           <textarea
             ref={field}
@@ -165,7 +198,7 @@ export function Composer({
             <Square aria-hidden /> Stop
           </Button>
         )}
-        <Button look="primary" type="submit" isBusy={!canSend} className={css.round ?? ""} aria-label={sendName}>
+        <Button look="primary" type="submit" disabled={!canSend} className={css.round ?? ""} aria-label={sendName}>
           <ArrowUp aria-hidden />
           <span className={css.wide}>{sendName}</span>
         </Button>

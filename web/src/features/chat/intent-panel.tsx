@@ -108,7 +108,7 @@ function Unclear({
       <p>{of.question}</p>
       <div className="row">
         {of.options.map((option) => (
-          <Button key={option.code} isBusy={onAnswered === undefined} onClick={() => onAnswered?.(option.label, {})}>
+          <Button key={option.code} disabled={onAnswered === undefined} onClick={() => onAnswered?.(option.label, {})}>
             {option.label}
           </Button>
         ))}
@@ -141,7 +141,7 @@ function MissingForm({
           onChanged={(value) => setAnswers((before) => ({ ...before, [field.name]: value }))}
         />
       ))}
-      <Button look="primary" type="submit" isBusy={onAnswered === undefined || Object.keys(params).length === 0}>
+      <Button look="primary" type="submit" disabled={onAnswered === undefined || Object.keys(params).length === 0}>
         Answer
       </Button>
     </form>

@@ -1,9 +1,9 @@
 /** The lines that the window of a chat draws: rows, with long texts cut so that only what is in sight is drawn. */
 import type { AttachmentOut, MessageOut } from "../../api/schema.gen.ts";
 import type { Attempt } from "./conversation.ts";
+import type { Outgoing } from "./outbox.ts";
 import { piecesOf } from "./pieces.ts";
 import type { Row } from "./rows.ts";
-import type { Outgoing } from "./sending.ts";
 
 interface Place {
   readonly key: string;

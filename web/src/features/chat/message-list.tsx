@@ -14,6 +14,8 @@ interface MessageListProps {
   readonly hasOlder: boolean;
   readonly isReadingOlder: boolean;
   readonly onTopNear: () => void;
+  /** What was sent from here last and is on its way: whoever sends something wants to see it. */
+  readonly sent: string | undefined;
   /** The number of the message to begin at; null begins at the end. */
   readonly startAt: number | null;
   /** Where somebody looks now: the number of the message at the top, null at the end. */
@@ -24,7 +26,7 @@ const NEAR_TOP = 8;
 
 /** The conversation, of which only what is in sight is drawn. It stays where it is when older lines come in front. */
 export function MessageList(props: MessageListProps) {
-  const { lines, hasOlder, onTopNear, startAt, onPlaceChanged } = props;
+  const { lines, hasOlder, onTopNear, sent, startAt, onPlaceChanged } = props;
   const box = useRef<HTMLDivElement>(null);
   const hasBegun = useRef(false);
   const [isPlaced, setPlaced] = useState(false);
@@ -51,6 +53,14 @@ export function MessageList(props: MessageListProps) {
     // Until then the top of the list is only where it was not yet scrolled from.
     requestAnimationFrame(() => setPlaced(true));
   }, [list, lines, startAt]);
+
+  useEffect(() => {
+    if (sent === undefined) return;
+    list.scrollToEnd();
+    // Its height is known once it was drawn.
+    const frame = requestAnimationFrame(() => list.scrollToEnd());
+    return () => cancelAnimationFrame(frame);
+  }, [list, sent]);
 
   const first = list.range?.startIndex ?? 0;
   const isAtEnd = list.isAtEnd();

@@ -1,19 +1,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { addresses } from "../../addresses.ts";
 import { answered, api } from "../../api/client.ts";
-import type { ArtifactOut } from "../../api/schema.gen.ts";
+import { may, useMe } from "../../api/me.ts";
+import type { AttachmentOut } from "../../api/schema.gen.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { usePageTitle } from "../../ui/title.ts";
 import type { ChatActions } from "./actions.ts";
-import { attachmentOf } from "./attachments.ts";
-import { Composer } from "./composer.tsx";
+import { Composer, type ComposerHandle } from "./composer.tsx";
 import { DrawnLine } from "./line.tsx";
 import { linesOf } from "./lines.ts";
 import css from "./new-chat.module.css";
+import { NEW_CHAT, type Returned, useOutbox } from "./outbox.ts";
 import { conversationOptions } from "./queries.ts";
-import { type Accepted, useOutbox, type Wish } from "./sending.ts";
+import type { Accepted, Wish } from "./sending.ts";
+import { MayOnlyRead } from "./standing.tsx";
 
 interface Choice {
   readonly agent: string;
@@ -31,15 +33,33 @@ export function NewChat() {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [choice, setChoice] = useState(NO_CHOICE);
-  const onAccepted = async ({ sessionId }: Accepted) => {
-    void queries.invalidateQueries({ queryKey: ["sessions"] });
-    await queries.prefetchQuery(conversationOptions(queries, sessionId));
-    await navigate(addresses.session(sessionId), { replace: true });
-  };
-  const { outgoing, send } = useOutbox(onAccepted);
+  const { data: who } = useMe();
+  const composer = useRef<ComposerHandle>(null);
+  const onAccepted = useCallback(
+    async ({ sessionId }: Accepted) => {
+      void queries.invalidateQueries({ queryKey: ["sessions"] });
+      await queries.prefetchQuery(conversationOptions(queries, sessionId));
+      await navigate(addresses.session(sessionId), { replace: true });
+    },
+    [queries, navigate],
+  );
+  const onReturned = useCallback(({ text, attachments, problem }: Returned) => {
+    composer.current?.takeBack(text, attachments, problem);
+    return composer.current !== null;
+  }, []);
+  const { outgoing, send } = useOutbox({ place: NEW_CHAT, onAccepted, onReturned });
   const lines = useMemo(() => linesOf([], 1, outgoing), [outgoing]);
-  const onSent = (text: string, attachments: readonly ArtifactOut[]) =>
-    send({ text, attachments: attachments.map(attachmentOf), wish: wishOf(choice) });
+  const onSent = (text: string, attachments: readonly AttachmentOut[]) =>
+    send({ text, attachments, wish: wishOf(choice) });
+  if (!may(who, "sessions:write"))
+    return (
+      <div className={css.page}>
+        <div className={css.inner}>
+          <h1>New chat</h1>
+          <MayOnlyRead />
+        </div>
+      </div>
+    );
   return (
     <div className={css.page}>
       <div className={css.inner}>
@@ -51,7 +71,14 @@ export function NewChat() {
           lines.map((line) => <DrawnLine key={line.key} line={line} sessionId="" actions={NOTHING} />)
         )}
       </div>
-      <Composer draft="" onDraftChanged={() => {}} onSent={onSent} placeholder="Write the first message" />
+      <Composer
+        ref={composer}
+        draft=""
+        onDraftChanged={() => {}}
+        onSent={onSent}
+        canAttach={may(who, "artifacts:write")}
+        placeholder="Write the first message"
+      />
     </div>
   );
 }

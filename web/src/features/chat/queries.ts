@@ -1,7 +1,7 @@
 /** Reads the conversation of a session, follows it live, and asks for older parts of it. */
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
-import { answered, api } from "../../api/client.ts";
+import { answered, api, type Problem } from "../../api/client.ts";
 import { type Frame, follow, type LineState } from "../../api/live.ts";
 import { refreshSession, sessionKey } from "../../api/sessions.ts";
 import {
@@ -40,10 +40,18 @@ export function useConversation(id: string) {
   return useQuery(conversationOptions(useQueryClient(), id));
 }
 
+/** How the feed of a session stands. */
+export interface LiveLine {
+  readonly isCut: boolean;
+  /** Why there is nothing to follow any more. */
+  readonly refused: Problem | null;
+}
+
 /** Folds the feed into the conversation for as long as the page is open; tells how the line stands. */
-export function useLive(id: string): { readonly isCut: boolean } {
+export function useLive(id: string): LiveLine {
   const queries = useQueryClient();
   const [isCut, setCut] = useState(false);
+  const [refused, setRefused] = useState<Problem | null>(null);
   useEffect(() => {
     const onLine = (state: LineState) => {
       if (state !== "connecting") setCut(state === "cut");
@@ -56,10 +64,11 @@ export function useLive(id: string): { readonly isCut: boolean } {
       signal: leaving.signal,
       onLine,
       onFrames: (frames) => keepFrames(queries, id, frames),
+      onRefused: setRefused,
     });
     return () => leaving.abort();
   }, [queries, id]);
-  return { isCut };
+  return { isCut, refused };
 }
 
 function keepFrames(queries: QueryClient, id: string, frames: readonly Frame[]): void {

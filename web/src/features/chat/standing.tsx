@@ -1,7 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { may, useMe } from "../../api/me.ts";
 import type { SessionOut } from "../../api/schema.gen.ts";
 import { refreshSession } from "../../api/sessions.ts";
+import type { LiveLine } from "./queries.ts";
 import css from "./standing.module.css";
 
 const LONGEST_TIMER_MS = 2_000_000_000;
@@ -18,11 +20,34 @@ export function useExpiry({ id, status, expires_at }: SessionOut): void {
   }, [queries, id, status, expires_at]);
 }
 
+/** For those whose role reads and does not write. */
+export function MayOnlyRead() {
+  const { data: who } = useMe();
+  return (
+    <p className={css.over}>
+      You may read here, but not write: you are {who?.role ?? "not known"}. Ask whoever gave you your access for the
+      right <code>sessions:write</code>.
+    </p>
+  );
+}
+
+interface StandingProps {
+  readonly session: SessionOut;
+  readonly line: LiveLine;
+}
+
 /** Says what stands in the way of talking here; what can be done about it stands in the head of the session. */
-export function Standing({ session, isCut }: { readonly session: SessionOut; readonly isCut: boolean }) {
+export function Standing({ session, line }: StandingProps) {
+  const { data: who } = useMe();
+  const isOver = session.status === "closed" || session.status === "expired";
   return (
     <div aria-live="polite">
-      {isCut && <p className={css.cut}>Reconnecting … What you send meanwhile is kept and sent once.</p>}
+      {line.isCut && <p className={css.cut}>Reconnecting … What you send meanwhile is kept and sent once.</p>}
+      {line.refused !== null && (
+        <p className={css.cut}>
+          What is new is not shown by itself any more: {line.refused.message} Reload to try again.
+        </p>
+      )}
       {session.status === "expired" && (
         <p className={css.over}>
           This session has expired: nothing was said for too long. It can be read, but takes no more messages; continue
@@ -35,6 +60,7 @@ export function Standing({ session, isCut }: { readonly session: SessionOut; rea
           but takes no more messages; continue in a new session to go on from here.
         </p>
       )}
+      {!isOver && !may(who, "sessions:write") && <MayOnlyRead />}
     </div>
   );
 }
