@@ -155,6 +155,7 @@ async def test_a_refused_message_comes_back_with_its_files_and_a_failed_one_is_t
         await ended.get_by_role("button", name="Try again").click()
 
     sent = (await asked.value).post_data_json
+    assert sent is not None
     assert (sent["message"], len(sent["attachments"])) == ("What is this?", 1)
 
 

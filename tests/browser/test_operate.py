@@ -54,6 +54,27 @@ async def test_a_run_that_hangs_is_seen_with_its_node_and_is_cancelled(house: Ho
     await expect(page.get_by_text("Nothing runs and nothing waits")).to_be_visible()
 
 
+async def test_what_failed_lately_is_listed_with_what_was_said_and_leads_to_why(
+    house: House, open_page: OpenPage
+) -> None:
+    said = "Is it cold at the pier? " + "And the wind " * 30
+    with pytest.raises(RunEnded) as ended:
+        await house.keeper.chat(said, agent="failing")
+    page = await open_page("/operate")
+
+    failed = row(page, "Runs that failed lately", "failing")
+    await expect(failed).to_contain_text("Is it cold at the pier?")
+    await expect(failed).to_contain_text("The agent failed with RuntimeError")
+    session = row(page, "Sessions that were active last", "failing")
+    await expect(session.get_by_role("link")).to_contain_text("Is it cold at the pier?")
+    owner = await session.get_by_role("cell").nth(2).bounding_box()
+    assert owner is not None
+    assert owner["height"] < 70, "a long title squeezes no other column"
+    await failed.get_by_role("link", name="Why").click()
+
+    await page.wait_for_url(lambda url: url.endswith(f"/why/{ended.value.run.id}"))
+
+
 async def test_the_page_renews_itself_until_it_is_paused(house: House, open_page: OpenPage) -> None:
     page = await open_page("/operate")
     await page.clock.install()

@@ -4,10 +4,12 @@ import io
 import zipfile
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.house import House
+from turnkeeper.errors import RunEnded
 
 
 async def a_topic(house: House, said: str, *, title: str | None = None) -> str:
@@ -66,6 +68,43 @@ async def test_a_session_is_renamed_paused_resumed_and_closed(house: House, open
 
     assert (await house.keeper.session(id)).status == "closed"
     assert (await house.keeper.session(page.url.rpartition("/")[2])).from_session_id == id
+
+
+async def test_a_session_whose_first_turn_failed_bears_what_was_said_wherever_it_is_named(
+    house: House, open_page: OpenPage
+) -> None:
+    with pytest.raises(RunEnded) as ended:
+        await house.keeper.chat("Is it cold at the pier?", agent="failing")
+    page = await open_page("/sessions")
+
+    await rows(page).get_by_role("link", name="Is it cold at the pier?").click()
+
+    await expect(page.get_by_role("heading", name="Is it cold at the pier?")).to_be_visible()
+    assert ended.value.run.session_id in page.url
+
+
+async def test_after_a_reset_the_header_and_the_list_bear_the_same_name(house: House, open_page: OpenPage) -> None:
+    id = await a_topic(house, "The heating is broken")
+    await house.keeper.chat("/reset", session_id=id)
+    await house.keeper.chat("A table for four", session_id=id)
+    page = await open_page("/sessions")
+
+    await rows(page).get_by_role("link", name="A table for four").click()
+
+    await expect(page.get_by_role("heading", name="A table for four")).to_be_visible()
+
+
+async def test_on_a_phone_the_open_tab_is_in_sight_and_a_viewer_is_not_asked_to_rename(
+    house: House, open_page: OpenPage
+) -> None:
+    viewer = await house.keeper.keys.create("wall", role="viewer")
+    id = await a_topic(house, "Hello")
+    page = await open_page(f"/sessions/{id}/history", width=375, token=viewer.token)
+
+    await expect(page.get_by_role("heading", name="Hello")).to_be_visible()
+    await expect(page.get_by_role("button", name="Rename")).to_have_count(0)
+    history = page.get_by_role("navigation", name="Session").get_by_role("link", name="History")
+    await expect(history).to_be_in_viewport(ratio=1)
 
 
 async def test_a_session_tells_how_long_it_still_lasts(house: House, open_page: OpenPage) -> None:

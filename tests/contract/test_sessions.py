@@ -16,6 +16,7 @@ from tests.contract.builders import (
     accept,
     audit_of,
     close_session,
+    end_as,
     exchange,
     explained,
     feed_of,
@@ -340,13 +341,40 @@ async def test_a_session_opens_with_what_its_user_said_first_since_it_was_reset(
     await exchange(store, told, "x" * 119 + "👩yz", "Welcome")
     await exchange(store, told, "And then", "Yes")
     await exchange(store, begun_anew, "Before", "Yes")
-    _, lease = await held(store, "/reset", begun_anew)
+    run, lease = await held(store, "/reset", begun_anew)
     await reset(store, begun_anew, lease, revision=1)
+    await store.runs.end(lease, end_as(run, RunStatus.COMPLETED))
 
     openings = await store.sessions.openings(TENANT, [told.id, silent.id, begun_anew.id])
 
     assert openings == {told.id: "x" * 119 + "👩"}
     assert await store.sessions.openings(OTHER_TENANT, [told.id]) == {}
+
+
+async def test_a_session_opens_with_what_its_newest_run_is_to_answer_until_something_is_committed(store: Store) -> None:
+    failed, waits, begun_anew, answered = [await a_kept_session(store) for _ in range(4)]
+    for text in ("Is it cold?", "x" * 119 + "👩yz"):
+        run, lease = await held(store, text, failed)
+        await store.runs.end(lease, end_as(run, RunStatus.FAILED))
+    await held(store, "At work", waits)
+    await accept(store, "Behind it", waits)
+    run, lease = await held(store, "Before", begun_anew)
+    await store.runs.end(lease, end_as(run, RunStatus.FAILED))
+    run, lease = await held(store, "/reset", begun_anew)
+    await reset(store, begun_anew, lease)
+    await store.runs.end(lease, end_as(run, RunStatus.COMPLETED))
+    await exchange(store, answered, "First", "Yes")
+    run, lease = await held(store, "Second", answered)
+    await store.runs.end(lease, end_as(run, RunStatus.FAILED))
+
+    asked = [session.id for session in (failed, waits, begun_anew, answered)]
+
+    assert await store.sessions.openings(TENANT, asked) == {
+        failed.id: "x" * 119 + "👩",
+        waits.id: "Behind it",
+        answered.id: "First",
+    }
+    assert await store.sessions.openings(OTHER_TENANT, asked) == {}
 
 
 async def test_sessions_are_listed_by_their_last_activity_and_none_of_them_twice(store: Store) -> None:

@@ -22,7 +22,21 @@ def test_a_session_is_begun_read_and_listed(ben: Api) -> None:
         "turns": 0,
         "epoch": 1,
     }
-    assert ben.get("/sessions").json()["items"][0] == session | {"opening": None}
+    assert session["opening"] is None
+    assert ben.get("/sessions").json()["items"][0] == session
+
+
+def test_a_session_bears_one_opening_wherever_it_is_told(ben: Api) -> None:
+    session_id = ben.chat("How cold is it?")["session_id"]
+
+    told = [
+        ben.get("/sessions").json()["items"][0],
+        ben.get(f"/sessions/{session_id}").json(),
+        ben.get(f"/sessions/{session_id}/resume-view").json()["session"],
+        ben.post(f"/sessions/{session_id}/pause").json(),
+    ]
+
+    assert [session["opening"] for session in told] == ["How cold is it?"] * 4
 
 
 def test_sessions_are_found_by_words_and_listed_by_their_last_activity(house: House) -> None:

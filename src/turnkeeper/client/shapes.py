@@ -102,7 +102,7 @@ class SessionScope:
 class Session:
     """As in `turnkeeper.model.session`. `intent` is what is told of its dialogue, `scope` how far it reaches.
 
-    `opening` is what was said first in its epoch, cut to a line; it is told in lists.
+    `opening` is what was said first in its epoch, cut to a line.
     """
 
     tenant: TenantId

@@ -135,7 +135,8 @@ class SessionStore(Protocol):
     async def openings(self, tenant: TenantId, ids: Collection[SessionId]) -> Mapping[SessionId, str]:
         """How the current epoch of each session begins: what its user said first, cut to `OPENING_CHARS`.
 
-        One in which nothing was said is left out.
+        Where nothing is committed in it yet, what was said to its newest run, for as long as that is known. One in
+        which nothing was said is left out.
         """
 
     async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:

@@ -64,7 +64,6 @@ from turnkeeper.server.wire_sessions import (
     CountsOut,
     CurrentIn,
     LayoutIn,
-    ListedSessionOut,
     MessageOut,
     SessionIn,
     SessionOut,
@@ -198,7 +197,7 @@ async def _sought(
 SoughtSessions = Annotated[Sought, Depends(_sought)]
 
 
-@router.get("", name="list_sessions", response_model=CountedPage[ListedSessionOut], responses=problems())
+@router.get("", name="list_sessions", response_model=CountedPage[SessionOut], responses=problems())
 @asks("sessions:read")
 async def list_sessions(
     keeper: Keeper,
@@ -209,7 +208,7 @@ async def list_sessions(
     ),
     limit: Limit = 50,
     cursor: IdCursor = None,
-) -> CountedPage[ListedSessionOut]:
+) -> CountedPage[SessionOut]:
     """One's own sessions, newest first; owner and admin see all of their tenant.
 
     The order is that in which they began, so that a page stays where it is whatever happens to its sessions. All
@@ -219,7 +218,7 @@ async def list_sessions(
     found = await keeper.find_sessions(principal=caller, before=cursor, limit=limit + 1, sought=sought, order=order)
     openings = await keeper.openings_of(found.sessions[:limit])
     items = [
-        ListedSessionOut.listed(session, await keeper.scoping.scope(session), openings.get(session.id))
+        SessionOut.of(session, await keeper.scoping.scope(session), openings.get(session.id))
         for session in found.sessions
     ]
     page = page_of(items, limit, [order.cursor_of(session) for session in found.sessions])
@@ -376,7 +375,8 @@ async def read_resume_view(
     """All that one needs to go on: messages, runs, outputs, moves of pointers, approvals, mounts and layout."""
     view = await keeper.resume_view(session_id, principal=caller, messages=messages)
     response.headers["ETag"] = etag_of(view.session.version)
-    return ResumeViewOut.of(view)
+    openings = await keeper.openings_of([view.session])
+    return ResumeViewOut.of(view, openings.get(view.session.id))
 
 
 @router.post("/{session_id}/close", name="close", response_model=SessionOut, responses=problems(*WITH_BODY, *CLOSING))
@@ -496,4 +496,5 @@ async def follow_session(
 async def told(response: Response, keeper: Turnkeeper, session: Session, counts: CountsOut | None = None) -> SessionOut:
     """A session with its ETag, the version of its settings."""
     response.headers["ETag"] = etag_of(session.version)
-    return SessionOut.of(session, await keeper.scoping.scope(session), counts)
+    openings = await keeper.openings_of([session])
+    return SessionOut.of(session, await keeper.scoping.scope(session), openings.get(session.id), counts)

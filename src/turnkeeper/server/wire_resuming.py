@@ -97,8 +97,8 @@ class ResumeViewOut(Outbound):
     thread: dict[str, Any] | None
 
     @classmethod
-    def of(cls, view: ResumeView) -> "ResumeViewOut":
-        session = SessionOut.of(view.session, view.scope)
+    def of(cls, view: ResumeView, opening: str | None) -> "ResumeViewOut":
+        session = SessionOut.of(view.session, view.scope, opening)
         return cls(
             session=session,
             layout=view.layout,

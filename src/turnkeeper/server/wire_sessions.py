@@ -123,7 +123,9 @@ class CountsOut(Outbound):
 class SessionOut(Outbound):
     """`policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
 
-    `thread` is where the agent's own memory stands, null before its first turn. `counts` are told for one session.
+    `thread` is where the agent's own memory stands, null before its first turn. `opening` is how the current epoch
+    begins, cut to 120 characters; while nothing is committed in it, what was said to its newest run. `counts` are told
+    for one session.
     """
 
     id: str
@@ -168,10 +170,13 @@ class SessionOut(Outbound):
     pruned_at: datetime | None
     archived_at: datetime | None
     archive: str | None
+    opening: str | None
     counts: CountsOut | None = Field(default=None, exclude_if=lambda counts: counts is None)
 
     @classmethod
-    def of(cls, session: Session, scope: SessionScope, counts: CountsOut | None = None) -> "SessionOut":
+    def of(
+        cls, session: Session, scope: SessionScope, opening: str | None, counts: CountsOut | None = None
+    ) -> "SessionOut":
         purpose, context = session.purpose, scope.context
         return cls(
             pause_reason=session.pause_reason,
@@ -197,6 +202,7 @@ class SessionOut(Outbound):
             pruned_at=session.pruned_at,
             archived_at=session.archived_at,
             archive=session.archive,
+            opening=opening,
             counts=counts,
             id=session.id,
             status=session.status,
@@ -220,16 +226,6 @@ class SessionOut(Outbound):
             closed_at=session.closed_at,
             closed_reason=session.closed_reason,
         )
-
-
-class ListedSessionOut(SessionOut):
-    """`opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it."""
-
-    opening: str | None
-
-    @classmethod
-    def listed(cls, session: Session, scope: SessionScope, opening: str | None) -> "ListedSessionOut":
-        return cls(**dict(SessionOut.of(session, scope)), opening=opening)
 
 
 class AttachmentOut(Outbound):

@@ -1,6 +1,6 @@
 """Rows to domain types and back, the same for every backend."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from turnkeeper.model.run import Finish, Run, RunError, RunInput, RunStatus
 from turnkeeper.model.session import Custody, Fork, Session, SessionStatus
 from turnkeeper.model.turn import Turn
 from turnkeeper.ports.runs import Committed, RequestKey, ResetWish, RunEnd
+from turnkeeper.ports.sessions import OPENING_CHARS
 from turnkeeper.stores.explained import written
 
 Params = dict[str, Any]
@@ -524,10 +525,20 @@ def _beside_what_was_said(explanation: Told, row: Row) -> ExplainedRun[Told]:
     """Of a turn its first and its last message are told; of every other run its input and its error."""
     asked, preview = row["asked"], row["preview"]
     if asked is None and row["input"]:
-        asked = "\n".join(event.as_text for event in _decode_input(row["input"]).events)[:PREVIEW_CHARS]
+        asked = _said_in(row["input"])[:PREVIEW_CHARS]
     if preview is None and explanation.error is not None:
         preview = explanation.error.message[:PREVIEW_CHARS]
     return ExplainedRun(explanation=explanation, asked=asked or "", preview=preview or "")
+
+
+def unanswered_of(found: Iterable[Row]) -> dict[SessionId, str]:
+    """How a session begins in which nothing is committed yet: with what its newest run is to answer."""
+    said = {row["session_id"]: _said_in(row["input"])[:OPENING_CHARS] for row in found}
+    return {session_id: text for session_id, text in said.items() if text}
+
+
+def _said_in(text: str) -> str:
+    return "\n".join(event.as_text for event in _decode_input(text).events)
 
 
 def feed_params(

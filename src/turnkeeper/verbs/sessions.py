@@ -90,7 +90,7 @@ class Sessions(Inside):
         )
 
     async def openings_of(self, sessions: Sequence[Session]) -> Mapping[SessionId, str]:
-        """What was said first in the current epoch of each session of one tenant, cut to a line."""
+        """How the current epoch of each session of one tenant begins, cut to a line, as far as anything was said."""
         if not sessions:
             return {}
         return await self._store.sessions.openings(sessions[0].tenant, [session.id for session in sessions])

@@ -3269,10 +3269,10 @@ export interface components {
             /** Output Bytes */
             output_bytes: number;
         };
-        /** CountedPage[ListedSessionOut] */
-        CountedPage_ListedSessionOut_: {
+        /** CountedPage[SessionOut] */
+        CountedPage_SessionOut_: {
             /** Items */
-            items: components["schemas"]["ListedSessionOut"][];
+            items: components["schemas"]["SessionOut"][];
             /** Next */
             next?: string | null;
             /** Total */
@@ -3983,108 +3983,6 @@ export interface components {
             sizes: {
                 [key: string]: number;
             };
-        };
-        /**
-         * ListedSessionOut
-         * @description `opening` is how the current epoch begins, cut to 120 characters; null while nothing was said in it.
-         */
-        ListedSessionOut: {
-            /** Id */
-            id: string;
-            status: components["schemas"]["SessionStatus"];
-            /** Agent */
-            agent: string;
-            /** Owner */
-            owner: string;
-            /** Title */
-            title: string | null;
-            /** Revision */
-            revision: number;
-            /** Version */
-            version: number;
-            /** Turns */
-            turns: number;
-            /** Epoch */
-            epoch: number;
-            double_text: components["schemas"]["DoubleText"] | null;
-            preferences: components["schemas"]["PreferencesOut"];
-            /** Mounts */
-            mounts: components["schemas"]["MountOut"][];
-            /** Packs */
-            packs: string[];
-            intent: components["schemas"]["IntentOut"] | null;
-            /** From Session Id */
-            from_session_id: string | null;
-            /** Idle For Seconds */
-            idle_for_seconds: number;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Last Active At
-             * Format: date-time
-             */
-            last_active_at: string;
-            /**
-             * Expires At
-             * Format: date-time
-             */
-            expires_at: string;
-            /** Closed At */
-            closed_at: string | null;
-            /** Closed Reason */
-            closed_reason: string | null;
-            /** Pause Reason */
-            pause_reason: string | null;
-            /** Tenant */
-            tenant: string;
-            module: components["schemas"]["Module"] | null;
-            /** Project Id */
-            project_id: string | null;
-            /** Objective Id */
-            objective_id: string | null;
-            /** Objective */
-            objective: string | null;
-            policy: components["schemas"]["PolicyTemplate"];
-            /** Model Profile */
-            model_profile: string | null;
-            /** Backend */
-            backend: string;
-            /** Limits */
-            limits: {
-                [key: string]: number;
-            };
-            /** Needs Isolation */
-            needs_isolation: boolean;
-            /** Context Sha256 */
-            context_sha256: string;
-            /** Context Chain */
-            context_chain: components["schemas"]["ChainLinkOut"][];
-            /** Provenance */
-            provenance: {
-                [key: string]: string;
-            };
-            /** Thread */
-            thread: {
-                [key: string]: unknown;
-            } | null;
-            /** Fork Of */
-            fork_of: string | null;
-            /** Fork Turn */
-            fork_turn: number | null;
-            /** History Erased */
-            history_erased: boolean;
-            /** Pruned At */
-            pruned_at: string | null;
-            /** Archived At */
-            archived_at: string | null;
-            /** Archive */
-            archive: string | null;
-            counts?: components["schemas"]["turnkeeper__server__wire_sessions__CountsOut"] | null;
-            /** Opening */
-            opening: string | null;
         };
         /** LockOut */
         LockOut: {
@@ -5557,7 +5455,9 @@ export interface components {
          * SessionOut
          * @description `policy`, `model_profile` and `limits` are what holds; `provenance` says which level gave each value.
          *
-         *     `thread` is where the agent's own memory stands, null before its first turn. `counts` are told for one session.
+         *     `thread` is where the agent's own memory stands, null before its first turn. `opening` is how the current epoch
+         *     begins, cut to 120 characters; while nothing is committed in it, what was said to its newest run. `counts` are told
+         *     for one session.
          */
         SessionOut: {
             /** Id */
@@ -5653,6 +5553,8 @@ export interface components {
             archived_at: string | null;
             /** Archive */
             archive: string | null;
+            /** Opening */
+            opening: string | null;
             counts?: components["schemas"]["turnkeeper__server__wire_sessions__CountsOut"] | null;
         };
         /**
@@ -8423,7 +8325,7 @@ export type ContactIn = components['schemas']['ContactIn'];
 export type ContactOut = components['schemas']['ContactOut'];
 export type ContentErasedOut = components['schemas']['ContentErasedOut'];
 export type CostOut = components['schemas']['CostOut'];
-export type CountedPageListedSessionOut = components['schemas']['CountedPage_ListedSessionOut_'];
+export type CountedPageSessionOut = components['schemas']['CountedPage_SessionOut_'];
 export type CurrentIn = components['schemas']['CurrentIn'];
 export type Custody = components['schemas']['Custody'];
 export type DatabaseErasedOut = components['schemas']['DatabaseErasedOut'];
@@ -8467,7 +8369,6 @@ export type LayerOut = components['schemas']['LayerOut'];
 export type LayoutIn = components['schemas']['LayoutIn'];
 export type Level = components['schemas']['Level'];
 export type LimitsOut = components['schemas']['LimitsOut'];
-export type ListedSessionOut = components['schemas']['ListedSessionOut'];
 export type LockOut = components['schemas']['LockOut'];
 export type LoginIn = components['schemas']['LoginIn'];
 export type MadeKeyOut = components['schemas']['MadeKeyOut'];
@@ -8926,7 +8827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CountedPage_ListedSessionOut_"];
+                    "application/json": components["schemas"]["CountedPage_SessionOut_"];
                 };
             };
         };

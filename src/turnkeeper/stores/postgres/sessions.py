@@ -132,7 +132,9 @@ class PostgresSessions:
         if not ids:
             return {}
         asked = {"tenant": tenant, "ids": list(ids), "most": OPENING_CHARS}
-        return {row["session_id"]: row["opening"] for row in await self._database.read(sql.openings, asked)}
+        begun = {row["session_id"]: row["opening"] for row in await self._database.read(sql.openings, asked)}
+        silent = {"tenant": tenant, "ids": [each for each in ids if each not in begun]}
+        return begun | rows.unanswered_of(await self._database.read(sql.unanswered, silent))
 
     async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
         found = await self._database.read(sql.count_runs_of_session, {"tenant": tenant, "session_id": session_id})

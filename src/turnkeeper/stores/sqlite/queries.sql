@@ -99,6 +99,18 @@ SELECT p.session_id, substr(m.content, 1, :most) AS opening
                  ORDER BY n.seq LIMIT 1)
  ORDER BY m.seq DESC;
 
+-- name: unanswered
+-- What was said to the newest run of the epoch of each session, as long as it stands in no message.
+SELECT s.id AS session_id, r.input
+  FROM sessions s
+  LEFT JOIN epochs e ON e.tenant = s.tenant AND e.session_id = s.id AND e.number = s.epoch
+  JOIN runs r ON r.tenant = s.tenant AND r.id =
+       (SELECT n.id FROM runs n
+         WHERE n.tenant = s.tenant AND n.session_id = s.id AND n.input IS NOT NULL AND n.turn IS NULL
+           AND n.id >= COALESCE(e.run_id, '')
+         ORDER BY n.id DESC LIMIT 1)
+ WHERE s.tenant = :tenant AND s.id IN (SELECT value FROM json_each(:ids));
+
 -- name: messages_after
 SELECT * FROM messages
  WHERE tenant = :tenant AND session_id = :session_id AND seq > :after

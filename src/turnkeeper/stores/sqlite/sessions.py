@@ -124,7 +124,9 @@ class SqliteSessions:
         if not ids:
             return {}
         asked = {"tenant": tenant, "ids": rows.json_text(list(ids)), "most": OPENING_CHARS}
-        return {row["session_id"]: row["opening"] for row in self._database.read(sql.openings, asked)}
+        begun = {row["session_id"]: row["opening"] for row in self._database.read(sql.openings, asked)}
+        silent = {"tenant": tenant, "ids": rows.json_text([each for each in ids if each not in begun])}
+        return begun | rows.unanswered_of(self._database.read(sql.unanswered, silent))
 
     async def count_runs(self, tenant: TenantId, session_id: SessionId) -> int:
         found = self._database.read(sql.count_runs_of_session, {"tenant": tenant, "session_id": session_id})

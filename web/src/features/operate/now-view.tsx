@@ -1,5 +1,6 @@
 import { may, useMe } from "../../api/me.ts";
 import { DeliveriesPanel } from "./deliveries-panel.tsx";
+import { FailedPanel } from "./failed-panel.tsx";
 import { NodesPanel } from "./nodes-panel.tsx";
 import { useLimits, useLiveRuns, useNodes, useReadiness } from "./queries.ts";
 import { useAsOf } from "./refreshing.tsx";
@@ -30,6 +31,7 @@ export function NowView() {
     <>
       {isRead && <Verdict worries={worries} readiness={readiness.data} />}
       <RunsPanel query={runs} nodes={nodes.data?.items} worries={worries} />
+      <FailedPanel />
       {seesNodes && <NodesPanel query={nodes} />}
       <SessionsPanel />
       {may(who, "deliveries:manage") && <DeliveriesPanel />}

@@ -39,6 +39,23 @@ export function useLiveRuns() {
   });
 }
 
+const MOST_FAILED = 10;
+
+/** The newest runs that came to no good end, in whatever session. */
+export function useFailedRuns() {
+  return useQuery({
+    queryKey: [...OPERATE, "failed"],
+    queryFn: ({ signal }) =>
+      answered(
+        api.GET("/api/v1/runs", {
+          params: { query: { status: ["failed", "timed_out", "abandoned"], limit: MOST_FAILED } },
+          signal,
+        }),
+      ),
+    refetchInterval: useEveryMs(),
+  });
+}
+
 export function useNodes(isWanted: boolean) {
   return useQuery({
     queryKey: [...OPERATE, "nodes"],

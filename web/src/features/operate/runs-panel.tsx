@@ -16,6 +16,7 @@ import { NodeName } from "./node-name.tsx";
 import css from "./operate.module.css";
 import { type LiveRuns, useRepairs } from "./queries.ts";
 import { useAsOf, useEveryMs } from "./refreshing.tsx";
+import { saidTo } from "./said.ts";
 import { ageOf, holdersOf, type Worry } from "./stuck.ts";
 
 interface RunsPanelProps {
@@ -103,7 +104,7 @@ function RunTable({ runs, nodes, worries, onCancelWanted }: RunTableProps) {
           title: "Said",
           of: (run) => (
             <Link to={addresses.session(run.session_id)} className={css.said ?? ""}>
-              {run.said?.map(({ text }) => text).join(" ") || run.command || "Open the session"}
+              {saidTo(run)}
             </Link>
           ),
         },

@@ -5,15 +5,13 @@ import { addresses } from "../../addresses.ts";
 import { Loading, ProblemNotice } from "../../ui/notice.tsx";
 import { Page, Panel } from "../../ui/panel.tsx";
 import css from "./home-page.module.css";
-import { useSessions } from "./queries.ts";
+import { useRecent } from "./queries.ts";
 import { SessionRow } from "./session-list.tsx";
-
-const RECENT = 6;
 
 /** Where one goes on: the newest topics, and the ways to begin another. */
 export function HomePage() {
-  const found = useSessions({ text: "", status: "", agent: "", order: "active" });
-  const recent = found.data?.pages[0]?.items.slice(0, RECENT) ?? [];
+  const found = useRecent();
+  const recent = found.data?.items ?? [];
   return (
     <Page title="Go on where you were">
       <div className={css.ways}>

@@ -1,5 +1,13 @@
 /** What this feature asks the server for: pages of sessions, one session's past, and its relatives. */
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  type InfiniteData,
+  type QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useEffect } from "react";
 import { answered, api } from "../../api/client.ts";
 import type { SessionOrder, SessionOut, SessionStatus, SettingsIn } from "../../api/schema.gen.ts";
 import { keepSession, sessionKey } from "../../api/sessions.ts";
@@ -13,11 +21,35 @@ export interface Filters {
 }
 
 const PAGE = 100;
+const RECENT = 6;
 const RENEWED_EVERY_MS = 20_000;
 
+/** Where somebody talked last: as many as the first page shows. */
+export function useRecent() {
+  return useQuery({
+    queryKey: ["sessions", "recent"],
+    queryFn: ({ signal }) =>
+      answered(api.GET("/api/v1/sessions", { params: { query: { limit: RECENT, order: "active" } }, signal })),
+    refetchInterval: RENEWED_EVERY_MS,
+  });
+}
+
+const LISTS = ["sessions", "list"] as const;
+
+function keepFirstPages(queries: QueryClient): void {
+  queries.setQueriesData<InfiniteData<unknown>>(
+    { queryKey: LISTS },
+    (known) => known && { pages: known.pages.slice(0, 1), pageParams: known.pageParams.slice(0, 1) },
+    { updatedAt: 0 },
+  );
+}
+
+/** A list that is come back to begins at its first page again. */
 export function useSessions({ text, status, agent, order }: Filters) {
+  const queries = useQueryClient();
+  useEffect(() => () => keepFirstPages(queries), [queries]);
   return useInfiniteQuery({
-    queryKey: ["sessions", { text, status, agent, order }],
+    queryKey: [...LISTS, { text, status, agent, order }],
     queryFn: ({ pageParam, signal }) =>
       answered(
         api.GET("/api/v1/sessions", {
@@ -37,6 +69,7 @@ export function useSessions({ text, status, agent, order }: Filters) {
     initialPageParam: "",
     getNextPageParam: (page) => page.next ?? undefined,
     // Only the first page is asked for again by itself: a long list would ask for all of them.
+    refetchOnWindowFocus: false,
     refetchInterval: (query) => (query.state.data?.pages.length === 1 ? RENEWED_EVERY_MS : false),
   });
 }
@@ -61,24 +94,6 @@ export function useEvents(id: string) {
     initialPageParam: 0,
     getNextPageParam: (page) => (page.next == null ? undefined : Number(page.next)),
   });
-}
-
-const OPENING_CHARS = 200;
-
-/** The first words of a session, which stand for a title until it has one. */
-export function useOpening(session: SessionOut): string | undefined {
-  const first = useQuery({
-    queryKey: [...sessionKey(session.id), "opening", session.turns > 0],
-    queryFn: () =>
-      answered(
-        api.GET("/api/v1/sessions/{session_id}/messages", {
-          params: { path: { session_id: session.id }, query: { limit: 1 } },
-        }),
-      ),
-    enabled: session.title === null && session.turns > 0,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return first.data?.items[0]?.content.slice(0, OPENING_CHARS);
 }
 
 type Verb = "pause" | "resume" | "close";

@@ -3,13 +3,13 @@ import { GitFork } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
 import { Link } from "react-router";
 import { addresses } from "../../addresses.ts";
-import type { ListedSessionOut } from "../../api/schema.gen.ts";
+import type { SessionOut } from "../../api/schema.gen.ts";
 import { Status } from "../../ui/badge.tsx";
 import { Countdown, When } from "../../ui/time.tsx";
 import css from "./session-list.module.css";
 
 interface SessionListProps {
-  readonly sessions: readonly ListedSessionOut[];
+  readonly sessions: readonly SessionOut[];
   readonly hasMore: boolean;
   readonly isBusy: boolean;
   readonly onEndReached: () => void;
@@ -51,7 +51,7 @@ export function SessionList({ sessions, hasMore, isBusy, onEndReached }: Session
   );
 }
 
-export const SessionRow = memo(function SessionRow({ session }: { readonly session: ListedSessionOut }) {
+export const SessionRow = memo(function SessionRow({ session }: { readonly session: SessionOut }) {
   return (
     <Link to={addresses.comeBack(session.id)} className={css.link}>
       <span className={css.what}>

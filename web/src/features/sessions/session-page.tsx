@@ -1,5 +1,5 @@
 import { Pin } from "lucide-react";
-import { useEffect } from "react";
+import { useEffect, useRef } from "react";
 import { Link, Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
 import { addresses } from "../../addresses.ts";
 import { useLayout } from "../../api/layout.ts";
@@ -59,22 +59,34 @@ function Opened({ session }: { readonly session: SessionOut }) {
         <Standing session={session} />
         <SessionActions session={session} />
       </header>
-      <nav aria-label="Session" className={css.tabs}>
-        {Object.entries(VIEWS).map(([key, { name, at }]) => (
-          <NavLink
-            key={key}
-            to={at(session.id)}
-            end={key === "chat"}
-            className={({ isActive }) => `${css.tab} ${isActive ? css.here : ""}`}
-          >
-            {name}
-          </NavLink>
-        ))}
-      </nav>
+      <Tabs sessionId={session.id} view={view} />
       <div className={css.body}>
         <Outlet />
       </div>
     </>
+  );
+}
+
+/** On a phone not all of them fit: the one that is open is brought into sight. */
+function Tabs({ sessionId, view }: { readonly sessionId: string; readonly view: View }) {
+  const box = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the open tab is another one when the view is.
+  useEffect(() => {
+    box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [view]);
+  return (
+    <nav aria-label="Session" className={css.tabs} ref={box}>
+      {Object.entries(VIEWS).map(([key, { name, at }]) => (
+        <NavLink
+          key={key}
+          to={at(sessionId)}
+          end={key === "chat"}
+          className={({ isActive }) => `${css.tab} ${isActive ? css.here : ""}`}
+        >
+          {name}
+        </NavLink>
+      ))}
+    </nav>
   );
 }
 

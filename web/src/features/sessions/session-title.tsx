@@ -1,27 +1,29 @@
 import { Pencil } from "lucide-react";
 import { type FormEvent, useState } from "react";
+import { may, useMe } from "../../api/me.ts";
 import type { SessionOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { useOpening, useSessionChange } from "./queries.ts";
+import { useSessionChange } from "./queries.ts";
 import css from "./session-page.module.css";
 
 /** What people call the session, and a way to call it something else. */
 export function SessionTitle({ session }: { readonly session: SessionOut }) {
   const [isOpen, setOpen] = useState(false);
   const [title, setTitle] = useState("");
-  const opening = useOpening(session);
+  const { data: who } = useMe();
   const { rename } = useSessionChange(session.id);
   const isOver = session.status === "closed" || session.status === "expired";
+  const mayRename = !isOver && may(who, "sessions:write");
   const save = (event: FormEvent) => {
     event.preventDefault();
     rename.mutate(title.trim(), { onSuccess: () => setOpen(false) });
   };
   return (
     <>
-      <h1 className={`one-line ${css.title}`}>{session.title ?? opening ?? "New session"}</h1>
-      {!isOver && (
+      <h1 className={`one-line ${css.title}`}>{session.title ?? session.opening ?? "New session"}</h1>
+      {mayRename && (
         <IconButton
           label="Rename"
           onClick={() => {

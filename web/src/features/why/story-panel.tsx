@@ -28,9 +28,7 @@ interface StoryPanelProps {
 
 /** What happened, for somebody who does not know the system: it comes first, and it suffices. */
 export function StoryPanel({ told, answer, children }: StoryPanelProps) {
-  const effects = useEffects(told.session_id, told.run_id).data?.items.filter(
-    ({ status }) => status !== "failed",
-  ).length;
+  const effects = useEffects(told.session_id, told.run_id).data?.items;
   const { tone, headline, answers } = story(told, effects);
   const Icon = ICONS[tone];
   return (

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { story, type Told } from "./story.ts";
+import { type Effect, story, type Told } from "./story.ts";
 
 const NAMES = ["intake", "open_session", "reset", "hold_intent", "materialize", "hand_off", "commit"];
 
@@ -49,10 +49,19 @@ test("a failed run says what failed, at which step, that nothing was kept, and w
   assert.match(answers["What to do next"] ?? "", /log of the server/);
 });
 
-test("what a failed run did outside is said to stay done", () => {
-  const kept = Object.fromEntries(story(run("failed", { error: failure() }), 1).answers)["What was kept"];
+test("what a failed run did outside is said to stay done only where that is known", () => {
+  const kept = (...statuses: readonly Effect["status"][]) => {
+    const effects = statuses.map((status) => ({ status }));
+    return Object.fromEntries(story(run("failed", { error: failure() }), effects).answers)["What was kept"] ?? "";
+  };
 
-  assert.match(kept ?? "", /But 1 thing that it did outside stays done; see Effects\.$/);
+  assert.match(kept("done"), /But 1 thing that it did outside stays done; see Effects\.$/);
+  assert.match(kept("started"), /But 1 thing that it began outside may have happened; see Effects\.$/);
+  assert.match(
+    kept("done", "unknown", "done", "started", "failed"),
+    /But 2 things .* stay done, and 2 things .* may have/,
+  );
+  assert.match(kept("failed"), /only this record of the run remains\.$/);
 });
 
 test("a failure that may pass says that trying again helps", () => {

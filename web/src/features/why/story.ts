@@ -1,5 +1,5 @@
 /** Telling a run in plain words, for somebody who has never heard of stages and plugins. */
-import type { ExplanationOut } from "../../api/schema.gen.ts";
+import type { EffectOut, ExplanationOut } from "../../api/schema.gen.ts";
 import { placeOfStage, titleOfStage, WAY } from "../../ui/steps.ts";
 import { unitFactsOf, usedUnitsOf } from "./facts.ts";
 
@@ -29,11 +29,13 @@ export type Told = Pick<
   | "document"
 >;
 
+export type Effect = Pick<EffectOut, "status">;
+
 const UNTOUCHED =
   "Nothing of this turn was kept. The conversation is exactly as it was before; only this record of the run remains.";
 
-/** `effects` is how many things the run did to the world: those are not taken back. */
-export function story(told: Told, effects = 0): Story {
+/** `effects` are what the run did to the world: those are not taken back. */
+export function story(told: Told, effects: readonly Effect[] = []): Story {
   const answers = [
     ["What happened", happened(told)],
     ["Where", where(told)],
@@ -129,7 +131,7 @@ function ranBefore(told: Told): string | undefined {
   return plugins.length === 0 ? `${steps}.` : `${steps}. Plugins that really ran: ${plugins.join(", ")}.`;
 }
 
-function kept(told: Told, effects: number): string | undefined {
+function kept(told: Told, effects: readonly Effect[]): string | undefined {
   const { status, turn } = told;
   if (status === "queued" || status === "running") return "Nothing yet: a turn is kept as a whole at its end.";
   if (status === "waiting") return "Nothing yet. Where the run stands is saved, so the answer may come a day later.";
@@ -143,9 +145,18 @@ function kept(told: Told, effects: number): string | undefined {
   return `This is turn ${turn} of the conversation${learned === undefined ? "." : `; ${learned}`}`;
 }
 
-function outside(effects: number): string {
-  const done = counted(effects, "thing that it did outside stays", "things that it did outside stay");
-  return done === undefined ? "" : ` But ${done} done; see Effects.`;
+/** Of what was begun and never told its end nobody knows; what failed did nothing. */
+function outside(effects: readonly Effect[]): string {
+  const of = (...statuses: readonly string[]) => effects.filter(({ status }) => statuses.includes(status)).length;
+  const parts = [
+    counted(of("done"), "thing that it did outside stays done", "things that it did outside stay done"),
+    counted(
+      of("started", "unknown"),
+      "thing that it began outside may have happened",
+      "things that it began outside may have happened",
+    ),
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? "" : ` But ${parts.join(", and ")}; see Effects.`;
 }
 
 function learnedOf(told: Told): string | undefined {
