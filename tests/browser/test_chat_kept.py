@@ -203,6 +203,6 @@ async def test_whoever_may_only_read_is_told_so_and_offered_nothing_else(house: 
     await expect(field_of(page)).to_have_count(0)
     for name in ("Edit in a fork", re.compile("Reset")):
         await expect(page.get_by_role("main").get_by_role("button", name=name)).to_have_count(0)
-    await page.get_by_role("link", name="New chat").first.click()
+    await page.goto(f"{house.url}/console/chat")
     await expect(page.get_by_text("You may read here, but not write")).to_be_visible()
     await expect(field_of(page)).to_have_count(0)
