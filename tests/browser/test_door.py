@@ -112,6 +112,26 @@ async def test_a_change_is_asked_for_again_only_if_the_new_login_is_of_the_same_
     assert (await house.keeper.session(id)).title == "The heating"
 
 
+async def test_every_page_has_a_name_of_its_own_and_a_login_has_none_of_them(open_page: OpenPage) -> None:
+    page = await open_page("/sessions", width=375)
+    menu = page.get_by_role("navigation", name="Console")
+    opener = page.get_by_role("banner").get_by_role("button")
+
+    await expect(page).to_have_title("Sessions · turnkeeper")
+    await opener.click()
+    await menu.get_by_role("link", name="Artifacts").click()
+    await expect(page).to_have_title("Artifacts · turnkeeper")
+    await opener.click()
+    await expect(menu).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(menu).to_be_hidden()
+    await expect(opener).to_be_focused()
+    await opener.click()
+    await menu.get_by_role("button", name="Log out").click()
+
+    await expect(page).to_have_title("Log in · turnkeeper")
+
+
 async def test_a_hidden_page_holds_no_line_and_goes_on_behind_the_last_frame_when_it_is_seen(
     house: House, open_page: OpenPage
 ) -> None:

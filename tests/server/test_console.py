@@ -17,7 +17,7 @@ async def asked(house: Callers, path: str, **headers: str) -> tuple[int, dict[st
 
 async def test_every_address_of_the_console_is_its_page_and_may_run_no_inline_script(tmp_path: Path) -> None:
     async with a_house(tmp_path) as house:
-        for path in ("/console/", "/console/sessions/sess_1/why/run_2", "/console/operate"):
+        for path in ("/console/", "/console/sessions/sess_1/why/run_2", "/console/sessions/a.b", "/console/operate"):
             status, headers, text = await asked(house, path)
             policy = headers["content-security-policy"]
 
@@ -47,7 +47,13 @@ async def test_what_the_page_is_made_of_is_kept_for_good_and_sent_in_few_bytes(t
 
 @pytest.mark.parametrize(
     "path",
-    ["/console/../console.py", "/console/%2e%2e/console.py", "/console/made-from.txt", "/console/assets/none.js"],
+    [
+        "/console/../console.py",
+        "/console/%2e%2e/console.py",
+        "/console/made-from.txt",
+        "/console/assets/none.js",
+        "/console/assets/none",
+    ],
 )
 async def test_what_is_no_part_of_the_console_is_not_told(tmp_path: Path, path: str) -> None:
     async with a_house(tmp_path) as house:

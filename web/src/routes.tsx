@@ -2,6 +2,7 @@ import { createBrowserRouter, Navigate, type RouteObject } from "react-router";
 import { Broken } from "./features/shell/broken.tsx";
 import { Shell } from "./features/shell/shell.tsx";
 import { Coach } from "./features/tour/coach.tsx";
+import { Loading } from "./ui/notice.tsx";
 
 /** Each page is loaded when it is first opened. */
 const pages: RouteObject[] = [
@@ -48,6 +49,14 @@ const pages: RouteObject[] = [
 ];
 
 export const router = createBrowserRouter(
-  [{ path: "/", element: <Shell guide={<Coach />} />, errorElement: <Broken />, children: pages }],
+  [
+    {
+      path: "/",
+      element: <Shell guide={<Coach />} />,
+      errorElement: <Broken />,
+      hydrateFallbackElement: <Loading what="Opening the console" />,
+      children: pages,
+    },
+  ],
   { basename: location.pathname.startsWith("/console") ? "/console" : "/" },
 );

@@ -61,7 +61,7 @@ async def welcome() -> RedirectResponse:
 )
 async def read_console(path: str, request: Request) -> Response:
     """The page of the console, whatever it is to show, and what it is made of."""
-    name = path if Path(path).suffix else "index.html"
+    name = path if _is_file(path) else "index.html"
     if name not in (files := _files()):
         if name == "index.html":
             return HTMLResponse(UNBUILT, headers={**HEADERS, "Content-Security-Policy": "default-src 'none'"})
@@ -74,6 +74,12 @@ async def read_console(path: str, request: Request) -> Response:
                 files[f"{name}{ending}"], media_type=_kind_of(name), headers={**headers, "Content-Encoding": coding}
             )
     return FileResponse(files[name], media_type=_kind_of(name), headers=headers)
+
+
+def _is_file(path: str) -> bool:
+    """The files lie at the top and in assets/; further down a dot is part of an id in the address of a page."""
+    top = path.partition("/")[0]
+    return "." in top or top == "assets"
 
 
 def _kind_of(name: str) -> str:

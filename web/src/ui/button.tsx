@@ -1,9 +1,9 @@
-import type { ButtonHTMLAttributes, ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import css from "./button.module.css";
 
 type Look = "plain" | "primary" | "quiet" | "danger";
 
-interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ComponentProps<"button"> {
   readonly look?: Look;
   readonly isBusy?: boolean;
 }

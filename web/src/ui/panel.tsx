@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import css from "./panel.module.css";
+import { usePageTitle } from "./title.ts";
 
 interface PanelProps {
   readonly title: string;
@@ -28,8 +29,16 @@ interface PageProps extends PanelProps {
 }
 
 /** The frame of a page: its title, what can be done on it, and its parts. It scrolls by itself. */
-export function Page({ title, aside, isTab = false, children }: PageProps) {
-  const Heading = isTab ? "h2" : "h1";
+export function Page({ isTab = false, ...frame }: PageProps) {
+  return isTab ? <Frame heading="h2" {...frame} /> : <NamedPage {...frame} />;
+}
+
+function NamedPage(frame: PanelProps) {
+  usePageTitle(frame.title);
+  return <Frame heading="h1" {...frame} />;
+}
+
+function Frame({ heading: Heading, title, aside, children }: PanelProps & { readonly heading: "h1" | "h2" }) {
   return (
     <div className={css.page}>
       <div className={css.inner}>

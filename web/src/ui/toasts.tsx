@@ -1,5 +1,6 @@
+import { X } from "lucide-react";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
-import { Problem } from "../api/client.ts";
+import { IconButton } from "./button.tsx";
 import css from "./toasts.module.css";
 
 interface Toast {
@@ -16,36 +17,51 @@ interface Telling {
 
 const Context = createContext<Telling>({ tell: () => {}, complain: () => {} });
 const SHOWN_MS = 6_000;
+const BAD_SHOWN_MS = 15_000;
+const MOST_SHOWN = 4;
 let lastId = 0;
 
 /** Short words at the edge of the screen about what was just done; read out by screen readers. */
 export function Toasts({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
-  const show = useCallback((text: string, isBad: boolean) => {
-    lastId += 1;
-    const id = lastId;
-    setToasts((shown) => [...shown.slice(-3), { id, text, isBad }]);
-    setTimeout(() => setToasts((shown) => shown.filter((toast) => toast.id !== id)), SHOWN_MS);
-  }, []);
+  const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), []);
+  const show = useCallback(
+    (text: string, isBad: boolean) => {
+      lastId += 1;
+      const id = lastId;
+      setToasts((shown) => [...shown.slice(1 - MOST_SHOWN), { id, text, isBad }]);
+      setTimeout(() => close(id), isBad ? BAD_SHOWN_MS : SHOWN_MS);
+    },
+    [close],
+  );
   const telling = useMemo<Telling>(
     () => ({
       tell: (text) => show(text, false),
-      complain: (problem) =>
-        show(problem instanceof Problem || problem instanceof Error ? problem.message : String(problem), true),
+      complain: (problem) => show(problem instanceof Error ? problem.message : String(problem), true),
     }),
     [show],
   );
   return (
     <Context value={telling}>
       {children}
-      <div className={css.toasts} role="status" aria-live="polite">
-        {toasts.map((toast) => (
-          <div key={toast.id} className={toast.isBad ? css.bad : css.toast}>
-            {toast.text}
-          </div>
-        ))}
+      <div className={css.toasts}>
+        {toasts.map((toast) => toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
+        <div className={css.good} role="status">
+          {toasts.map((toast) => !toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
+        </div>
       </div>
     </Context>
+  );
+}
+
+function Shown({ toast, onClosed }: { readonly toast: Toast; readonly onClosed: (id: number) => void }) {
+  return (
+    <div className={toast.isBad ? css.bad : css.toast} role={toast.isBad ? "alert" : undefined}>
+      <span className="grow">{toast.text}</span>
+      <IconButton label="Close this message" className={css.close ?? ""} onClick={() => onClosed(toast.id)}>
+        <X aria-hidden />
+      </IconButton>
+    </div>
   );
 }
 

@@ -6,6 +6,7 @@ import { answered, api } from "../../api/client.ts";
 import { may, useMe } from "../../api/me.ts";
 import type { AttachmentOut } from "../../api/schema.gen.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
+import { usePageTitle } from "../../ui/title.ts";
 import type { ChatActions } from "./actions.ts";
 import { Composer, type ComposerHandle } from "./composer.tsx";
 import { DrawnLine } from "./line.tsx";
@@ -28,6 +29,7 @@ const NOTHING: ChatActions = { approvalOf: () => undefined, onDecided: async () 
 
 /** Begins a session with its first message; who answers is chosen before. */
 export function NewChat() {
+  usePageTitle("New chat");
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [choice, setChoice] = useState(NO_CHOICE);

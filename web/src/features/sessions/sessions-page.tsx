@@ -6,6 +6,7 @@ import type { SessionOrder, SessionStatus } from "../../api/schema.gen.ts";
 import button from "../../ui/button.module.css";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { Empty, Loading, ProblemNotice } from "../../ui/notice.tsx";
+import { usePageTitle } from "../../ui/title.ts";
 import { type Filters, useAgents, useSessions } from "./queries.ts";
 import { SessionList } from "./session-list.tsx";
 import css from "./sessions-page.module.css";
@@ -15,6 +16,7 @@ const TYPED_MS = 250;
 
 /** Every session one may see, found by its words, its status, its agent; the search is in the address. */
 export function SessionsPage() {
+  usePageTitle("Sessions");
   const [filters, setFilter] = useFilters();
   const found = useSessions(filters);
   const sessions = found.data?.pages.flatMap((page) => page.items) ?? [];

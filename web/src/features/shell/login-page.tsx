@@ -5,10 +5,12 @@ import { logIn } from "../../api/me.ts";
 import { Button } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { ProblemNotice } from "../../ui/notice.tsx";
+import { usePageTitle } from "../../ui/title.ts";
 import css from "./login-page.module.css";
 
 /** The door: shows a token once and is given a cookie for it. */
 export function LoginPage({ problem }: { readonly problem?: unknown }) {
+  usePageTitle("Log in");
   const [token, setToken] = useState("");
   const queries = useQueryClient();
   const entering = useMutation({ mutationFn: logIn, onSuccess: (who) => letIn(queries, who) });

@@ -12,7 +12,7 @@ import {
   ShieldCheck,
   Sun,
 } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from "react";
 import { NavLink, Outlet, useLocation } from "react-router";
 import { addresses } from "../../addresses.ts";
 import { answered, api } from "../../api/client.ts";
@@ -41,6 +41,11 @@ function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode 
   const { pathname } = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever went somewhere is done with the menu.
   useEffect(() => setMenuOpen(false), [pathname]);
+  const opener = useRef<HTMLButtonElement>(null);
+  useEscape(isMenuOpen, () => {
+    setMenuOpen(false);
+    opener.current?.focus();
+  });
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">
@@ -48,6 +53,7 @@ function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode 
       </a>
       <header className={css.bar}>
         <IconButton
+          ref={opener}
           label={isMenuOpen ? "Close the menu" : "Open the menu"}
           aria-expanded={isMenuOpen}
           aria-controls="menu"
@@ -83,6 +89,18 @@ function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode 
       </main>
     </div>
   );
+}
+
+/** Calls `onEscaped` when Escape is pressed while something is open that nothing else closes. */
+function useEscape(isOpen: boolean, onEscaped: () => void): void {
+  const onPressed = useEffectEvent((event: KeyboardEvent) => {
+    if (event.key === "Escape") onEscaped();
+  });
+  useEffect(() => {
+    if (!isOpen) return;
+    window.addEventListener("keydown", onPressed);
+    return () => window.removeEventListener("keydown", onPressed);
+  }, [isOpen]);
 }
 
 function Way({

@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Compass, X } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useLocation, useNavigate } from "react-router";
+import { Navigate, useLocation, useNavigate } from "react-router";
 import { addresses } from "../../addresses.ts";
 import { answered, api } from "../../api/client.ts";
+import { may, useMe } from "../../api/me.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { ProblemNotice } from "../../ui/notice.tsx";
 import css from "./coach.module.css";
@@ -17,8 +18,15 @@ interface Progress {
   readonly made: Made;
 }
 
-/** Goes with a newcomer from page to page; an empty install begins with it, everyone else may ask for it. */
+/** Goes with a newcomer from page to page; an empty install begins with it, whoever may write may ask for it. */
 export function Coach() {
+  const { pathname } = useLocation();
+  const mayWrite = may(useMe().data, "sessions:write");
+  if (mayWrite) return <Guide />;
+  return pathname === addresses.tour ? <Navigate to={addresses.home} replace /> : null;
+}
+
+function Guide() {
   const [progress, setProgress] = useState<Progress | null>(keptProgress);
   const { pathname } = useLocation();
   const go = useNavigate();
