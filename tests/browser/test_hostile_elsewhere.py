@@ -10,7 +10,7 @@ from turnkeeper.errors import RunEnded
 WIDTHS = (375, 1280)
 HUGE = "w" * 3_000
 BEGINNING = 100
-"""Of a run that failed no more is told of what was said; what a tool is called with is told as JSON, escapes and all."""
+"""No more is told of what was said to a run that failed. What a tool is called with is JSON, with its escapes."""
 
 
 def hostile(what: str) -> str:

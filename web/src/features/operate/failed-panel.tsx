@@ -6,6 +6,7 @@ import { Asked } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
+import { Name } from "./name.tsx";
 import css from "./operate.module.css";
 import { useFailedRuns } from "./queries.ts";
 import { saidTo } from "./said.ts";
@@ -38,7 +39,7 @@ function FailedTable({ runs }: { readonly runs: readonly RunOut[] }) {
       columns={[
         { title: "Status", of: (run) => <Status of={run.status} /> },
         { title: "When", of: (run) => <When at={run.ended_at ?? run.accepted_at} /> },
-        { title: "Agent", of: (run) => run.agent },
+        { title: "Agent", of: (run) => <Name of={run.agent} /> },
         {
           title: "Said",
           of: (run) => (
@@ -47,13 +48,13 @@ function FailedTable({ runs }: { readonly runs: readonly RunOut[] }) {
             </Link>
           ),
         },
-        { title: "User", of: (run) => run.user },
+        { title: "User", of: (run) => <Name of={run.user} /> },
         {
           title: "What went wrong",
           of: (run) => <span className={css.said}>{run.error?.message ?? "It left no error."}</span>,
         },
         {
-          title: "What to do",
+          title: "See",
           of: (run) => (
             <Link to={addresses.why(run.session_id, run.id)} aria-label={`Why the run of ${run.agent} failed`}>
               Why
