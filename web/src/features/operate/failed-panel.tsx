@@ -56,7 +56,11 @@ function FailedTable({ runs }: { readonly runs: readonly RunOut[] }) {
         {
           title: "See",
           of: (run) => (
-            <Link to={addresses.why(run.session_id, run.id)} aria-label={`Why the run of ${run.agent} failed`}>
+            <Link
+              to={addresses.why(run.session_id, run.id)}
+              className={css.code ?? ""}
+              aria-label={`Why the run of ${run.agent} failed`}
+            >
               Why
             </Link>
           ),
