@@ -112,12 +112,19 @@ async def test_a_change_is_asked_for_again_only_if_the_new_login_is_of_the_same_
     assert (await house.keeper.session(id)).title == "The heating"
 
 
-async def test_every_page_has_a_name_of_its_own_and_a_login_has_none_of_them(open_page: OpenPage) -> None:
+async def test_every_page_has_a_name_of_its_own_and_the_menu_of_a_phone_is_left_by_keyboard(
+    house: House, open_page: OpenPage
+) -> None:
+    await house.keeper.chat("The heating is broken")
     page = await open_page("/sessions", width=375)
     menu = page.get_by_role("navigation", name="Console")
     opener = page.get_by_role("banner").get_by_role("button")
 
     await expect(page).to_have_title("Sessions · turnkeeper")
+    await page.get_by_role("link", name="The heating is broken").click()
+    await expect(page).to_have_title("The heating is broken · Chat · turnkeeper")
+    await page.get_by_role("link", name="Why").first.click()
+    await expect(page).to_have_title("The heating is broken · Why · turnkeeper")
     await opener.click()
     await menu.get_by_role("link", name="Artifacts").click()
     await expect(page).to_have_title("Artifacts · turnkeeper")

@@ -89,6 +89,8 @@ async def test_whoever_may_only_read_is_not_offered_what_they_may_not_do(house: 
 
     await expect(page.get_by_role("heading", name="Go on where you were")).to_be_visible()
     await expect(page.get_by_role("complementary", name="Tour")).to_be_hidden()
+    await expect(page.get_by_role("link", name="tour")).to_have_count(0)
+    await expect(page.get_by_role("link", name="New chat")).to_have_count(0)
     id = (await house.keeper.chat("The heating is broken", principal=mia)).session_id
     await page.goto(f"{house.url}/console/sessions/{id}")
     await look_around(page)

@@ -4,8 +4,6 @@ import { answered, api, Problem } from "./client.ts";
 import { greet, ME, tellOtherTabs } from "./door.ts";
 import type { MeOut } from "./schema.gen.ts";
 
-export { ME };
-
 /** Null: nobody is logged in here. */
 export function useMe() {
   return useQuery({ queryKey: ME, queryFn: me, staleTime: Number.POSITIVE_INFINITY, retry: false });

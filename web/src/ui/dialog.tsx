@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 import { Button, IconButton } from "./button.tsx";
 import css from "./dialog.module.css";
+import { useToasts } from "./toasts.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -22,6 +23,10 @@ export function Dialog({ title, isOpen, onClosed, children, isWide = false }: Di
     if (isOpen) element.showModal();
     else element.close();
   }, [isOpen]);
+  const { showIn } = useToasts();
+  useEffect(() => {
+    if (isOpen && dialog.current !== null) return showIn(dialog.current);
+  }, [isOpen, showIn]);
   return (
     <dialog
       ref={dialog}

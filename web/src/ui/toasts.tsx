@@ -1,5 +1,6 @@
 import { X } from "lucide-react";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from "react";
+import { createPortal } from "react-dom";
 import { IconButton } from "./button.tsx";
 import css from "./toasts.module.css";
 
@@ -13,9 +14,11 @@ interface Telling {
   readonly tell: (text: string) => void;
   /** For the `onError` of a change that has no better place to say why it failed. */
   readonly complain: (problem: unknown) => void;
+  /** What covers the page and makes it unreachable shows the toasts until the function it is given is called. */
+  readonly showIn: (cover: HTMLElement) => () => void;
 }
 
-const Context = createContext<Telling>({ tell: () => {}, complain: () => {} });
+const Context = createContext<Telling>({ tell: () => {}, complain: () => {}, showIn: () => () => {} });
 const SHOWN_MS = 6_000;
 const BAD_SHOWN_MS = 15_000;
 const MOST_SHOWN = 4;
@@ -24,6 +27,7 @@ let lastId = 0;
 /** Short words at the edge of the screen about what was just done; read out by screen readers. */
 export function Toasts({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
+  const [covers, setCovers] = useState<readonly HTMLElement[]>([]);
   const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), []);
   const show = useCallback(
     (text: string, isBad: boolean) => {
@@ -38,18 +42,25 @@ export function Toasts({ children }: { readonly children: ReactNode }) {
     () => ({
       tell: (text) => show(text, false),
       complain: (problem) => show(problem instanceof Error ? problem.message : String(problem), true),
+      showIn: (cover) => {
+        setCovers((before) => [...before, cover]);
+        return () => setCovers((before) => before.filter((each) => each !== cover));
+      },
     }),
     [show],
   );
   return (
     <Context value={telling}>
       {children}
-      <div className={css.toasts}>
-        {toasts.map((toast) => toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
-        <div className={css.good} role="status">
-          {toasts.map((toast) => !toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
-        </div>
-      </div>
+      {createPortal(
+        <div className={css.toasts}>
+          {toasts.map((toast) => toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
+          <div className={css.good} role="status">
+            {toasts.map((toast) => !toast.isBad && <Shown key={toast.id} toast={toast} onClosed={close} />)}
+          </div>
+        </div>,
+        covers.at(-1) ?? document.body,
+      )}
     </Context>
   );
 }

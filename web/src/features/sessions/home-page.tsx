@@ -2,6 +2,7 @@ import { BookOpen, Compass, MessageSquarePlus } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { addresses } from "../../addresses.ts";
+import { may, useMe } from "../../api/me.ts";
 import { Loading, ProblemNotice } from "../../ui/notice.tsx";
 import { Page, Panel } from "../../ui/panel.tsx";
 import css from "./home-page.module.css";
@@ -10,17 +11,22 @@ import { SessionRow } from "./session-list.tsx";
 
 /** Where one goes on: the newest topics, and the ways to begin another. */
 export function HomePage() {
+  const mayWrite = may(useMe().data, "sessions:write");
   const found = useRecent();
   const recent = found.data?.items ?? [];
   return (
     <Page title="Go on where you were">
       <div className={css.ways}>
-        <Way to={addresses.newChat} icon={<MessageSquarePlus aria-hidden />} name="Talk">
-          Begin a new conversation. It is kept, whatever happens to this page.
-        </Way>
-        <Way to={addresses.tour} icon={<Compass aria-hidden />} name="Take the tour">
-          Memory, a form, a reset, a failed turn and why it failed, in two minutes.
-        </Way>
+        {mayWrite && (
+          <>
+            <Way to={addresses.newChat} icon={<MessageSquarePlus aria-hidden />} name="Talk">
+              Begin a new conversation. It is kept, whatever happens to this page.
+            </Way>
+            <Way to={addresses.tour} icon={<Compass aria-hidden />} name="Take the tour">
+              Memory, a form, a reset, a failed turn and why it failed, in two minutes.
+            </Way>
+          </>
+        )}
         <a className={css.way} href="/docs">
           <BookOpen aria-hidden />
           <strong>Build on it</strong>

@@ -52,7 +52,7 @@ function Opened({ session }: { readonly session: SessionOut }) {
   return (
     <>
       <header className={css.head}>
-        <SessionTitle session={session} />
+        <SessionTitle session={session} view={VIEWS[view].name} />
         <span className={css.status}>
           <Status of={session.status} />
         </span>

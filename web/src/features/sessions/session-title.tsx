@@ -5,11 +5,14 @@ import type { SessionOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
+import { usePageTitle } from "../../ui/title.ts";
 import { useSessionChange } from "./queries.ts";
 import css from "./session-page.module.css";
 
 /** What people call the session, and a way to call it something else. */
-export function SessionTitle({ session }: { readonly session: SessionOut }) {
+export function SessionTitle({ session, view }: { readonly session: SessionOut; readonly view: string }) {
+  const name = session.title ?? session.opening ?? "New session";
+  usePageTitle(`${name} · ${view}`);
   const [isOpen, setOpen] = useState(false);
   const [title, setTitle] = useState("");
   const { data: who } = useMe();
@@ -22,7 +25,7 @@ export function SessionTitle({ session }: { readonly session: SessionOut }) {
   };
   return (
     <>
-      <h1 className={`one-line ${css.title}`}>{session.title ?? session.opening ?? "New session"}</h1>
+      <h1 className={`one-line ${css.title}`}>{name}</h1>
       {mayRename && (
         <IconButton
           label="Rename"

@@ -67,7 +67,9 @@ function House({ who, guide }: { readonly who: MeOut; readonly guide: ReactNode 
         <NavLink to={addresses.home} className={css.brand ?? ""} end>
           <img src="/console/icon.svg" alt="" width="26" height="26" /> turnkeeper
         </NavLink>
-        <Way to={addresses.newChat} icon={<MessageSquarePlus aria-hidden />} name="New chat" />
+        {may(who, "sessions:write") && (
+          <Way to={addresses.newChat} icon={<MessageSquarePlus aria-hidden />} name="New chat" />
+        )}
         <Way to={addresses.sessions} icon={<ListTree aria-hidden />} name="Sessions" />
         <Way to={addresses.artifacts} icon={<FileBox aria-hidden />} name="Artifacts" />
         <Way to={addresses.approvals} icon={<ShieldCheck aria-hidden />} name="Approvals" note={<Waiting />} />
