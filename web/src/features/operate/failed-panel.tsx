@@ -19,11 +19,14 @@ export function FailedPanel() {
       <Asked query={failed} what="Looking for runs that failed">
         {({ items, next }) =>
           items.length === 0 ? (
-            <p className="soft">No run failed, ran out of time or was abandoned.</p>
+            <p className="soft">
+              {next == null ? "In the last 24 hours no run" : "None of the newest runs"} failed, ran out of time or was
+              abandoned.
+            </p>
           ) : (
             <>
               <FailedTable runs={items} />
-              {next != null && <p className="soft">There are more than are listed here; these are the newest.</p>}
+              {next != null && <p className="soft">There may be more than are listed here; these are the newest.</p>}
             </>
           )
         }
