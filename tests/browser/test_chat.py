@@ -72,15 +72,17 @@ async def test_what_is_sent_without_a_network_is_there_once_when_it_is_back(hous
     session = await house.keeper.create_session(agent="parrot")
     page = await open_page(f"/sessions/{session.id}")
     await say(page, "one")
-    await expect(page.get_by_role("article", name="parrot said")).to_contain_text("You said: one")
+    await expect(page.get_by_role("link", name="Why", exact=True)).to_have_count(2)
 
     await page.context.set_offline(True)
     await say(page, "two")
     await expect(page.get_by_text("Reconnecting")).to_be_visible()
     await expect(page.get_by_text("Not sent yet")).to_be_visible()
     await house.keeper.chat("from elsewhere", session_id=session.id)
-    await page.context.set_offline(False)
+    async with page.expect_request("**/feed") as resumed:
+        await page.context.set_offline(False)
 
+    assert int((await resumed.value).headers["last-event-id"]) > 0
     await expect(page.get_by_text("Reconnecting")).to_be_hidden()
     await expect(page.get_by_role("article", name="parrot said").nth(2)).to_contain_text("You said: two")
     await expect(page.get_by_role("article", name="You said")).to_have_text(
@@ -115,7 +117,7 @@ async def test_a_failed_turn_says_what_failed_and_leads_to_why(house: House, ope
 
     ended = page.get_by_role("region", name="A turn without an answer")
     await expect(ended).to_contain_text("This turn failed.")
-    await expect(ended).to_contain_text("agent_failed in the step hand_off")
+    await expect(ended).to_contain_text("agent_failed in the step “Agent at work”")
     await expect(page.get_by_role("article", name="You said")).to_contain_text("Will it rain?")
     await ended.get_by_role("link", name="See why").click()
     await expect(page).to_have_url(re.compile(r"/why/run_\w+$"))
@@ -138,4 +140,10 @@ async def test_an_earlier_message_is_told_otherwise_in_a_fork(house: House, open
     await expect(page.get_by_role("article", name="parrot said").last).to_contain_text("You said: three")
     await expect(page.get_by_role("article", name="You said")).to_have_text([re.compile("one"), re.compile("three")])
     assert session.id not in page.url
+    await expect(page.get_by_text("a fork of another session, from turn 1 on")).to_be_visible()
+    inherited = page.get_by_role("article", name="parrot said").first
+    await expect(inherited).to_contain_text("You said: one")
+    await expect(inherited.get_by_role("link", name="Why")).to_have_attribute(
+        "href", re.compile(f"{session.id}/why/run_")
+    )
     assert [message.content for message in await house.keeper.messages(session.id)][::2] == ["one", "two"]

@@ -1,9 +1,10 @@
 """What surrounds talking: forms, questions, approvals, files, other policies, resets and the end of a session."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.house import House
@@ -21,6 +22,13 @@ async def say(page: Page, text: str) -> None:
     await page.get_by_role("textbox", name="Message").press("Enter")
 
 
+async def about_to_expire(route: Route) -> None:
+    """Tells a session as it was just before its time was over, however long the page takes to open."""
+    told = await route.fetch()
+    soon = datetime.now(UTC) + timedelta(seconds=0.2)
+    await route.fulfill(response=told, json={**await told.json(), "status": "active", "expires_at": soon.isoformat()})
+
+
 async def test_files_go_with_a_message_and_are_shown_with_it(house: House, open_page: OpenPage, tmp_path: Path) -> None:
     (tmp_path / "tide.png").write_bytes(PIXEL)
     (tmp_path / "notes.txt").write_text("High water at six.")
@@ -29,12 +37,12 @@ async def test_files_go_with_a_message_and_are_shown_with_it(house: House, open_
 
     await page.get_by_label("Files to attach").set_input_files([tmp_path / "tide.png", tmp_path / "notes.txt"])
     chosen = page.get_by_role("list", name="To be attached")
-    await expect(chosen).to_contain_text("18 bytes")
+    await expect(chosen).to_contain_text("18 B")
     await say(page, "Look at these")
 
     said = page.get_by_role("article", name="You said")
     await expect(said.get_by_role("img", name="tide.png")).to_be_visible()
-    await expect(said.get_by_role("button", name=re.compile("notes.txt"))).to_contain_text("18 bytes")
+    await expect(said.get_by_role("button", name=re.compile("notes.txt"))).to_contain_text("18 B")
     assert (await said.get_by_role("img").get_attribute("src") or "").startswith("blob:")
     (message, *_) = await house.keeper.messages(session.id)
     assert message.event is not None
@@ -138,7 +146,8 @@ async def test_a_second_message_takes_the_place_of_the_first_or_is_answered_with
 
     await page.get_by_label("While it answers").select_option("merge")
     await expect(page.get_by_text("both messages are answered as one")).to_be_visible()
-    await say(page, "By the window")
+    async with page.expect_response("**/api/v1/chat"):  # the server has it before the answer can begin
+        await say(page, "By the window")
     house.gates.open("thought")
 
     answer = page.get_by_role("article", name="thinker said").last
@@ -172,6 +181,8 @@ async def test_a_file_that_cannot_be_sent_says_so_and_can_be_taken_away(house: H
     )
 
     await expect(page.get_by_text("It did not get to the server")).to_be_visible()
+    await page.get_by_role("textbox", name="Message").fill("With a file")
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
     await page.context.set_offline(False)
     await page.get_by_role("button", name="Take menu.txt away").click()
     await say(page, "Without a file then")
@@ -203,7 +214,12 @@ async def test_a_session_that_expires_while_it_is_open_turns_read_only_and_goes_
 ) -> None:
     session = await house.keeper.create_session(agent="parrot", idle_for_seconds=1)
     await house.keeper.chat("Hello", session_id=session.id)
-    page = await open_page(f"/sessions/{session.id}")
+    page = await open_page("/chat")
+    here = f"**/api/v1/sessions/{session.id}"
+    await page.route(here, about_to_expire)
+    await page.goto(f"{house.url}/console/sessions/{session.id}")
+    await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    await page.unroute(here)
 
     await expect(page.get_by_text("This session has expired")).to_be_visible()
     await expect(page.get_by_role("textbox", name="Message")).to_have_count(0)

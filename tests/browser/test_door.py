@@ -159,3 +159,16 @@ async def test_a_hidden_page_holds_no_line_and_goes_on_behind_the_last_frame_whe
 
     await expect(page.get_by_text("You said: Colder still").first).to_be_visible()
     assert 0 < await last_frame_of((await first.value).request) < await last_frame_of(await resumed.value)
+
+
+async def test_a_page_copies_where_the_browser_has_no_clipboard_for_it(house: House, open_page: OpenPage) -> None:
+    id = (await house.keeper.chat("The heating is broken")).session_id
+    page = await open_page("/sessions")
+    await page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    await page.goto(f"{house.url}/console/sessions/{id}")
+
+    await page.get_by_role("button", name="Copy the answer").click()
+    await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    await page.get_by_label("Message", exact=True).press("Control+V")
+
+    await expect(page.get_by_label("Message", exact=True)).to_have_value("You said: The heating is broken")

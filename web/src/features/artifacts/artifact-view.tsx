@@ -8,11 +8,12 @@ import { saveFile } from "../../ui/files.ts";
 import { Json } from "../../ui/json.tsx";
 import { Asked, Loading, ProblemNotice } from "../../ui/notice.tsx";
 import { Facts, Panel } from "../../ui/panel.tsx";
+import { sizeOf } from "../../ui/sizes.ts";
 import { TextDiff } from "../../ui/text-diff.tsx";
 import { When } from "../../ui/time.tsx";
 import { useToasts } from "../../ui/toasts.tsx";
 import css from "./artifacts.module.css";
-import { lookOf, readable, sizeOf } from "./content.ts";
+import { lookOf, readable } from "./content.ts";
 import { contentOf, useArtifact, useContent } from "./queries.ts";
 
 /** What is known of an artifact, and what is in it, as far as it can be shown without running it. */

@@ -4,9 +4,9 @@ import type { ArtifactOut } from "../../api/schema.gen.ts";
 import { Button } from "../../ui/button.tsx";
 import { Asked, Empty } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
+import { sizeOf } from "../../ui/sizes.ts";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
-import { sizeOf } from "./content.ts";
 import { useArtifacts } from "./queries.ts";
 
 /** What was kept last: attachments, what agents brought out, and what people uploaded. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldersOf, lookOf, MOST_SHOWN, readable, sizeOf } from "./content.ts";
+import { sizeOf } from "../../ui/sizes.ts";
+import { foldersOf, lookOf, MOST_SHOWN, readable } from "./content.ts";
 
 test("what holds code is shown as text, and what is too large or unknown not at all", () => {
   assert.equal(lookOf("text/html; charset=utf-8", 10), "text");

@@ -7,11 +7,12 @@ import { Button } from "../../ui/button.tsx";
 import { Json } from "../../ui/json.tsx";
 import { Asked } from "../../ui/notice.tsx";
 import { Facts, Panel } from "../../ui/panel.tsx";
+import { sizeOf } from "../../ui/sizes.ts";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
 import { Hash } from "./artifact-view.tsx";
 import css from "./artifacts.module.css";
-import { type Folder, foldersOf, sizeOf } from "./content.ts";
+import { type Folder, foldersOf } from "./content.ts";
 import { useDiff, useEntries, useManifest, useManifestHistory } from "./queries.ts";
 
 /** A tree of artifacts, what came before it, and what changed from another one. */

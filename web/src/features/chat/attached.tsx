@@ -5,9 +5,10 @@ import { ask } from "../../api/client.ts";
 import type { AttachmentOut } from "../../api/schema.gen.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { saveFile } from "../../ui/files.ts";
+import { sizeOf } from "../../ui/sizes.ts";
 import { useToasts } from "../../ui/toasts.tsx";
 import css from "./attached.module.css";
-import { artifactOptions, isPicture, sizeOf, type Upload } from "./uploads.ts";
+import { artifactOptions, isPicture, type Upload } from "./uploads.ts";
 
 const contentOf = (id: string) => `/api/v1/artifacts/${encodeURIComponent(id)}/content`;
 const LARGEST_PREVIEW = 5_000_000;

@@ -1,5 +1,7 @@
 import { PanelRight, RotateCcw } from "lucide-react";
 import { useState } from "react";
+import { Link } from "react-router";
+import { addresses } from "../../addresses.ts";
 import { may, useMe } from "../../api/me.ts";
 import type { SessionOut } from "../../api/schema.gen.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -20,6 +22,13 @@ export function ChatBar({ session, aside }: { readonly session: SessionOut; read
         <strong>{agent}</strong> answers
         {packs.length > 0 && <> with {packs.join(", ")}</>}
         {chosen.length > 0 && <> · {chosen.join(", ")}</>}
+        {session.fork_of !== null && (
+          <>
+            {" "}
+            · a fork of <Link to={addresses.session(session.fork_of)}>another session</Link>
+            {session.fork_turn !== null && <>, from turn {session.fork_turn} on</>}
+          </>
+        )}
       </p>
       {!isOver && may(who, "sessions:write") && (
         <Button look="quiet" onClick={() => setAsking(true)}>

@@ -20,10 +20,18 @@ import { useEditing } from "./editing.ts";
 import { linesOf } from "./lines.ts";
 import { MessageList } from "./message-list.tsx";
 import { type Returned, useOutbox } from "./outbox.ts";
-import { conversationKey, conversationOptions, keepAnswer, refreshRun, useLive, useOlder } from "./queries.ts";
+import {
+  conversationKey,
+  conversationOptions,
+  keepAnswer,
+  refreshRun,
+  useLive,
+  useOlder,
+  useOrigins,
+} from "./queries.ts";
 import { askingIn, isTaken, lastSaid, rowsOf, runningIn } from "./rows.ts";
 import type { Accepted, NewMessage, Wish } from "./sending.ts";
-import { Standing, useExpiry } from "./standing.tsx";
+import { Standing, Unsent, useExpiry } from "./standing.tsx";
 
 interface ChatProps {
   readonly session: SessionOut;
@@ -41,10 +49,12 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
   const { data: who } = useMe();
   const { complain } = useToasts();
   const composer = useRef<ComposerHandle>(null);
+  const [unsent, setUnsent] = useState<string | null>(null);
   const [isElsewhere, setElsewhere] = useState<string | null>(null);
   const line = useLive(id);
   const { readOlder, isReading } = useOlder(id);
   useExpiry(session);
+  const origins = useOrigins(session);
   const aside = useAside(session, layout);
 
   const isOver = session.status === "closed" || session.status === "expired";
@@ -63,8 +73,8 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
     [queries, id, navigate],
   );
   const onReturned = useCallback(({ text, attachments, problem }: Returned) => {
+    setUnsent(text);
     composer.current?.takeBack(text, attachments, problem);
-    return composer.current !== null;
   }, []);
   const { outgoing, send } = useOutbox({ place: id, onAccepted, onReturned });
   const say = useCallback(
@@ -73,6 +83,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
         // Whoever looks at a session means this one, and none that takes its place.
         return await send({ ...message, wish: { session_id: id, on_missing: "error", ...message.wish } });
       } catch (refused) {
+        setUnsent(message.text);
         void refreshSession(queries, id);
         throw refused;
       }
@@ -100,6 +111,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
           say({ text, attachments: said.flatMap((each) => each.attachments), wish: {} }).catch(complain);
         },
       }),
+      originOf: ({ turn }) => origins.get(turn),
       approvalOf: (run) => known.approvals.find((approval) => approval.run_id === run.id),
       onDecided: async (approval, decision) => {
         await api.POST("/api/v1/approvals/{approval_id}/decide", {
@@ -108,7 +120,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
         });
       },
     }),
-    [canWrite, onEditBegun, say, complain, known.approvals],
+    [canWrite, onEditBegun, say, complain, origins, known.approvals],
   );
 
   const rows = useMemo(() => rowsOf(known), [known]);
@@ -141,6 +153,7 @@ export function Chat({ session, known, layout, startAt }: ChatProps) {
       <div className={css.talk}>
         <ChatBar session={session} aside={aside} />
         <Standing session={session} line={line} />
+        {isOver && unsent !== null && <Unsent text={unsent} />}
         <MessageList
           lines={lines}
           sessionId={id}

@@ -7,6 +7,7 @@ import { Status } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Json } from "../../ui/json.tsx";
 import { ProblemNotice } from "../../ui/notice.tsx";
+import { titleOfStage } from "../../ui/steps.ts";
 import { Countdown } from "../../ui/time.tsx";
 import type { ChatActions } from "./actions.ts";
 import type { Approval, Attempt } from "./conversation.ts";
@@ -73,7 +74,7 @@ function Failed({ run, sessionId, actions }: EndingProps) {
           {error.message}{" "}
           <span className="soft">
             <code>{error.code}</code>
-            {error.stage !== null && <> in the step {error.stage}</>}
+            {error.stage !== null && <> in the step “{titleOfStage(error.stage)}”</>}
           </span>
         </p>
       )}

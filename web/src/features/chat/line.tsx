@@ -25,7 +25,7 @@ export const DrawnLine = memo(
     if (line.kind === "epoch") return <EpochBegins epoch={line.epoch} />;
     const past = line.isPast ? css.past : "";
     if (line.kind === "said") return <Said line={line} past={past ?? ""} actions={actions} />;
-    if (line.kind === "answer") return <Answer line={line} past={past ?? ""} sessionId={sessionId} />;
+    if (line.kind === "answer") return <Answer line={line} past={past ?? ""} sessionId={sessionId} actions={actions} />;
     return (
       <div className={`${css.answer} ${past}`}>
         <Ending run={line.run} sessionId={sessionId} actions={actions} />
@@ -87,15 +87,19 @@ function Answer({
   line,
   past,
   sessionId,
+  actions,
 }: {
   readonly line: AnswerLine;
   readonly past: string;
   readonly sessionId: string;
+  readonly actions: ChatActions;
 }) {
   const { message, run } = line;
+  const origin = run === undefined && message !== null ? actions.originOf(message) : undefined;
+  const agent = run?.agent ?? origin?.agent;
   return (
-    <article className={`${css.answer} ${past}`} aria-label={run === undefined ? "Answer" : `${run.agent} said`}>
-      {line.isFirst && run !== undefined && <div className={css.who}>{run.agent}</div>}
+    <article className={`${css.answer} ${past}`} aria-label={agent === undefined ? "Answer" : `${agent} said`}>
+      {line.isFirst && agent !== undefined && <div className={css.who}>{agent}</div>}
       <Markdown text={line.text} />
       {line.isLast && (
         <footer className={css.foot}>
@@ -103,6 +107,9 @@ function Answer({
           {message !== null && run?.finish === "interrupted" && <Badge tone="warn">interrupted</Badge>}
           {message !== null && <When at={message.created_at} />}
           {run !== undefined && message !== null && <Link to={addresses.why(sessionId, run.id)}>Why</Link>}
+          {origin !== undefined && (
+            <Link to={addresses.why(origin.sessionId, origin.runId)}>Why, where it was said</Link>
+          )}
           {message !== null && <Copy text={message.content} label="Copy the answer" />}
         </footer>
       )}

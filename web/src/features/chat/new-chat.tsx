@@ -25,7 +25,7 @@ interface Choice {
   readonly plugins: string;
 }
 const NO_CHOICE: Choice = { agent: "", pack: "", model: "", level: "", plugins: "" };
-const NOTHING: ChatActions = { approvalOf: () => undefined, onDecided: async () => {} };
+const NOTHING: ChatActions = { originOf: () => undefined, approvalOf: () => undefined, onDecided: async () => {} };
 
 /** Begins a session with its first message; who answers is chosen before. */
 export function NewChat() {
@@ -45,7 +45,6 @@ export function NewChat() {
   );
   const onReturned = useCallback(({ text, attachments, problem }: Returned) => {
     composer.current?.takeBack(text, attachments, problem);
-    return composer.current !== null;
   }, []);
   const { outgoing, send } = useOutbox({ place: NEW_CHAT, onAccepted, onReturned });
   const lines = useMemo(() => linesOf([], 1, outgoing), [outgoing]);

@@ -134,8 +134,8 @@ interface Chatting {
   readonly place: string;
   /** Waited for before the message is no longer shown as on its way. */
   readonly onAccepted: OnAccepted;
-  /** Takes back a message that was refused while its page was left; false leaves it for later. */
-  readonly onReturned: (message: Returned) => boolean;
+  /** Takes back a message that was refused while its page was left. */
+  readonly onReturned: (message: Returned) => void;
 }
 
 export function useOutbox({ place, onAccepted, onReturned }: Chatting): Outbox {
@@ -163,8 +163,8 @@ export function useOutbox({ place, onAccepted, onReturned }: Chatting): Outbox {
   }, [place, onAccepted]);
   useEffect(() => {
     const mine = back.filter(isMine);
-    const left = new Set(mine.filter((each) => !onReturned(each)));
-    if (mine.length > left.size) giveBack(back.filter((each) => !isMine(each) || left.has(each)));
+    for (const each of mine) onReturned(each);
+    if (mine.length > 0) giveBack(back.filter((each) => !isMine(each)));
   }, [back, isMine, onReturned]);
 
   const carry = useCallback(

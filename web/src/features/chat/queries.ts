@@ -1,9 +1,11 @@
 /** Reads the conversation of a session, follows it live, and asks for older parts of it. */
 import { type QueryClient, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { answered, api, type Problem } from "../../api/client.ts";
 import { type Frame, follow, type LineState } from "../../api/live.ts";
+import type { SessionOut } from "../../api/schema.gen.ts";
 import { refreshSession, sessionKey } from "../../api/sessions.ts";
+import type { Origin } from "./actions.ts";
 import {
   type Conversation,
   conversationOf,
@@ -119,6 +121,30 @@ async function readApprovals(queries: QueryClient, id: string): Promise<void> {
   const query = { session_id: id, status: "pending" as const, limit: 50 };
   const page = await answered(api.GET("/api/v1/approvals", { params: { query } }));
   change(queries, id, (known) => ({ ...known, approvals: page.items }));
+}
+
+const MOST_ORIGINS = 200;
+
+/** The runs that answered what a fork has from another session, by their turn; none where they are out of reach. */
+export function useOrigins({ fork_of: from, fork_turn: until }: SessionOut): ReadonlyMap<number, Origin> {
+  const { data } = useQuery({
+    queryKey: [...sessionKey(from ?? ""), "origins"],
+    enabled: from !== null,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: () =>
+      answered(
+        api.GET("/api/v1/sessions/{session_id}/runs", {
+          params: { path: { session_id: from ?? "" }, query: { limit: MOST_ORIGINS } },
+        }),
+      ),
+  });
+  return useMemo(() => {
+    const shared = (data?.items ?? []).flatMap(({ id, agent, turn }) =>
+      turn !== null && turn <= (until ?? 0) ? [[turn, { sessionId: from ?? "", runId: id, agent }] as const] : [],
+    );
+    return new Map(shared);
+  }, [data, from, until]);
 }
 
 /** Puts older messages and runs in front, one page at a time. */

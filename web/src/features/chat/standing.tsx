@@ -3,6 +3,7 @@ import { useEffect } from "react";
 import { may, useMe } from "../../api/me.ts";
 import type { SessionOut } from "../../api/schema.gen.ts";
 import { refreshSession } from "../../api/sessions.ts";
+import { Copy } from "../../ui/copy.tsx";
 import type { LiveLine } from "./queries.ts";
 import css from "./standing.module.css";
 
@@ -28,6 +29,20 @@ export function MayOnlyRead() {
       You may read here, but not write: you are {who?.role ?? "not known"}. Ask whoever gave you your access for the
       right <code>sessions:write</code>.
     </p>
+  );
+}
+
+/** What was refused because the session is over: nothing else would keep it. */
+export function Unsent({ text }: { readonly text: string }) {
+  return (
+    <div role="alert" className={css.over}>
+      <p>
+        This was not sent any more. Take it along: <Copy text={text} label="Copy what was not sent" />
+      </p>
+      <blockquote dir="auto" className={css.unsent}>
+        {text}
+      </blockquote>
+    </div>
   );
 }
 

@@ -102,10 +102,3 @@ function forget(uploads: readonly Upload[]): void {
 export function isPicture(mediaType: string): boolean {
   return /^image\/(png|jpeg|gif|webp|avif)$/.test(mediaType);
 }
-
-/** A size as people say it: 12 KB. */
-export function sizeOf(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(bytes < 10_000 ? 1 : 0)} KB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}

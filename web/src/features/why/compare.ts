@@ -1,8 +1,8 @@
 /** Laying two Explanations side by side, and finding what differs. */
 import type { ExplanationOut, RunOut } from "../../api/schema.gen.ts";
+import { titleOfStage } from "../../ui/steps.ts";
 import { unitFactsOf, usedUnitsOf } from "./facts.ts";
 import type { NodeOut } from "./graph/tree.ts";
-import { titleOfStage } from "./steps.ts";
 
 export interface Difference {
   readonly about: string;

@@ -1,7 +1,7 @@
 /** Telling a run in plain words, for somebody who has never heard of stages and plugins. */
 import type { EffectOut, ExplanationOut } from "../../api/schema.gen.ts";
+import { placeOfStage, titleOfStage, WAY } from "../../ui/steps.ts";
 import { unitFactsOf, usedUnitsOf } from "./facts.ts";
-import { placeOfStage, titleOfStage, WAY } from "./steps.ts";
 
 export type StoryTone = "good" | "warn" | "bad" | "info" | "neutral";
 

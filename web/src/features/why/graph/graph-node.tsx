@@ -1,8 +1,8 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { memo } from "react";
 import { Badge } from "../../../ui/badge.tsx";
+import { titleOfStage } from "../../../ui/steps.ts";
 import { lengthOf } from "../../../ui/time.tsx";
-import { titleOfStage } from "../steps.ts";
 import css from "./graph.module.css";
 import { colourOfType, toneOfNode } from "./look.ts";
 import type { NodeOut } from "./tree.ts";
