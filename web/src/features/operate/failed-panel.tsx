@@ -6,6 +6,7 @@ import { Asked } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/time.tsx";
+import { Name } from "./name.tsx";
 import css from "./operate.module.css";
 import { useFailedRuns } from "./queries.ts";
 import { saidTo } from "./said.ts";
@@ -18,11 +19,14 @@ export function FailedPanel() {
       <Asked query={failed} what="Looking for runs that failed">
         {({ items, next }) =>
           items.length === 0 ? (
-            <p className="soft">No run failed, ran out of time or was abandoned.</p>
+            <p className="soft">
+              {next == null ? "In the last 24 hours no run" : "None of the newest runs"} failed, ran out of time or was
+              abandoned.
+            </p>
           ) : (
             <>
               <FailedTable runs={items} />
-              {next != null && <p className="soft">There are more than are listed here; these are the newest.</p>}
+              {next != null && <p className="soft">There may be more than are listed here; these are the newest.</p>}
             </>
           )
         }
@@ -38,7 +42,7 @@ function FailedTable({ runs }: { readonly runs: readonly RunOut[] }) {
       columns={[
         { title: "Status", of: (run) => <Status of={run.status} /> },
         { title: "When", of: (run) => <When at={run.ended_at ?? run.accepted_at} /> },
-        { title: "Agent", of: (run) => run.agent },
+        { title: "Agent", of: (run) => <Name of={run.agent} /> },
         {
           title: "Said",
           of: (run) => (
@@ -47,15 +51,19 @@ function FailedTable({ runs }: { readonly runs: readonly RunOut[] }) {
             </Link>
           ),
         },
-        { title: "User", of: (run) => run.user },
+        { title: "User", of: (run) => <Name of={run.user} /> },
         {
           title: "What went wrong",
           of: (run) => <span className={css.said}>{run.error?.message ?? "It left no error."}</span>,
         },
         {
-          title: "What to do",
+          title: "See",
           of: (run) => (
-            <Link to={addresses.why(run.session_id, run.id)} aria-label={`Why the run of ${run.agent} failed`}>
+            <Link
+              to={addresses.why(run.session_id, run.id)}
+              className={css.code ?? ""}
+              aria-label={`Why the run of ${run.agent} failed`}
+            >
               Why
             </Link>
           ),

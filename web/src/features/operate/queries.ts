@@ -41,14 +41,14 @@ export function useLiveRuns() {
 
 const MOST_FAILED = 10;
 
-/** The newest runs that came to no good end, in whatever session. */
+/** Runs of the last day that came to no good end, in whatever session; among many runs only the newest are looked at. */
 export function useFailedRuns() {
   return useQuery({
     queryKey: [...OPERATE, "failed"],
     queryFn: ({ signal }) =>
       answered(
         api.GET("/api/v1/runs", {
-          params: { query: { status: ["failed", "timed_out", "abandoned"], limit: MOST_FAILED } },
+          params: { query: { status: ["failed", "timed_out", "abandoned"], limit: MOST_FAILED, since: daysAgo(1) } },
           signal,
         }),
       ),

@@ -12,6 +12,7 @@ import { Asked } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useNow } from "../../ui/time.tsx";
+import { Name } from "./name.tsx";
 import { NodeName } from "./node-name.tsx";
 import css from "./operate.module.css";
 import { type LiveRuns, useRepairs } from "./queries.ts";
@@ -99,7 +100,7 @@ function RunTable({ runs, nodes, worries, onCancelWanted }: RunTableProps) {
           ),
         },
         { title: "For", of: (run) => <Age run={run} /> },
-        { title: "Agent", of: (run) => run.agent },
+        { title: "Agent", of: (run) => <Name of={run.agent} /> },
         {
           title: "Said",
           of: (run) => (
@@ -108,7 +109,7 @@ function RunTable({ runs, nodes, worries, onCancelWanted }: RunTableProps) {
             </Link>
           ),
         },
-        { title: "User", of: (run) => run.user },
+        { title: "User", of: (run) => <Name of={run.user} /> },
         ...(nodes === undefined
           ? []
           : [{ title: "Node", of: (run: RunOut) => <NodeName id={holders.get(run.id)?.id} /> }]),

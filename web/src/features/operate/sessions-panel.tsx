@@ -4,6 +4,7 @@ import { Asked } from "../../ui/notice.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Countdown, When } from "../../ui/time.tsx";
+import { Name } from "./name.tsx";
 import css from "./operate.module.css";
 import { useLiveSessions } from "./queries.ts";
 
@@ -36,8 +37,8 @@ export function SessionsPanel() {
                     </Link>
                   ),
                 },
-                { title: "Agent", of: (session) => session.agent },
-                { title: "Owner", of: (session) => session.owner },
+                { title: "Agent", of: (session) => <Name of={session.agent} /> },
+                { title: "Owner", of: (session) => <Name of={session.owner} /> },
                 { title: "Turns", of: (session) => session.turns, isNumber: true },
                 { title: "Last active", of: (session) => <When at={session.last_active_at} /> },
                 { title: "Expires in", of: (session) => <Countdown until={session.expires_at} /> },

@@ -105,8 +105,17 @@ function Standing({ session }: { readonly session: SessionOut }) {
           expires in <Countdown until={session.expires_at} />
         </span>
       )}
-      {session.status === "paused" && <span>{session.pause_reason ?? "paused"}</span>}
-      {(session.status === "closed" || session.status === "expired") && <span>{session.closed_reason}</span>}
+      {session.status === "paused" && <Reason text={session.pause_reason ?? "paused"} />}
+      {(session.status === "closed" || session.status === "expired") && <Reason text={session.closed_reason ?? ""} />}
+    </span>
+  );
+}
+
+/** In a line, however much somebody wrote; History has all of it. */
+function Reason({ text }: { readonly text: string }) {
+  return (
+    <span className={`one-line ${css.reason}`} title={text}>
+      {text}
     </span>
   );
 }
