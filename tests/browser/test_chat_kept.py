@@ -171,6 +171,7 @@ async def test_a_message_for_a_session_that_is_over_by_now_begins_no_other(house
         await page.context.set_offline(False)
 
     assert (await answer.value).status == 410
+    assert '"on_missing":"error"' in ((await answer.value).request.post_data or "")
     await expect(page.get_by_text("This session is closed")).to_be_visible()
     await expect(page.get_by_role("alert")).to_contain_text("Are you still there?")
     assert len(await house.keeper.sessions()) == 1

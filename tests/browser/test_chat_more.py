@@ -217,12 +217,14 @@ async def test_a_session_that_expires_while_it_is_open_turns_read_only_and_goes_
     page = await open_page("/chat")
     here = f"**/api/v1/sessions/{session.id}"
     await page.route(here, about_to_expire)
+    await page.route("**/feed", lambda route: route.abort())  # nobody else tells the page that its time is over
     await page.goto(f"{house.url}/console/sessions/{session.id}")
     await expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     await page.unroute(here)
 
     await expect(page.get_by_text("This session has expired")).to_be_visible()
     await expect(page.get_by_role("textbox", name="Message")).to_have_count(0)
+    await page.unroute("**/feed")
     await page.get_by_role("button", name="Continue in a new session").click()
 
     await expect(page).not_to_have_url(re.compile(session.id))
