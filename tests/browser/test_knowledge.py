@@ -98,7 +98,7 @@ async def test_a_base_is_mounted_looked_into_brought_up_to_date_and_unmounted(
     await expect(bases.get_by_text("Dogs must be on a leash.")).to_be_visible()
     await bases.get_by_role("button", name="rules.md").click()
     await expect(page.get_by_role("dialog")).to_contain_text("# Rules")
-    await page.get_by_role("button", name="Close").click()
+    await page.get_by_role("button", name="Close", exact=True).click()
     await house.keeper.bases.add_source(base.id, "more.txt", "Cats may stay.")
     await page.reload()
     await bases.get_by_role("button", name="Bring up to date").click()
