@@ -49,9 +49,20 @@ test("a failed run says what failed, at which step, that nothing was kept, and w
   assert.match(answers["What to do next"] ?? "", /log of the server/);
 });
 
+test("a tool that answered with a failure left nothing outside that would stay", () => {
+  const kept = (result: unknown) =>
+    Object.fromEntries(story(run("failed", { error: failure() }), [{ status: "done", result }]).answers)[
+      "What was kept"
+    ] ?? "";
+
+  assert.doesNotMatch(kept({ call_id: "call-001", tool: "weather.read", status: "failed" }), /outside/);
+  assert.match(kept({ call_id: "call-001", tool: "mail.send", status: "ok" }), /stays done/);
+  assert.match(kept({ status: "failed" }), /stays done/);
+});
+
 test("what a failed run did outside is said to stay done only where that is known", () => {
   const kept = (...statuses: readonly Effect["status"][]) => {
-    const effects = statuses.map((status) => ({ status }));
+    const effects = statuses.map((status) => ({ status, result: null }));
     return Object.fromEntries(story(run("failed", { error: failure() }), effects).answers)["What was kept"] ?? "";
   };
 

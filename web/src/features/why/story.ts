@@ -29,7 +29,7 @@ export type Told = Pick<
   | "document"
 >;
 
-export type Effect = Pick<EffectOut, "status">;
+export type Effect = Pick<EffectOut, "status" | "result">;
 
 const UNTOUCHED =
   "Nothing of this turn was kept. The conversation is exactly as it was before; only this record of the run remains.";
@@ -146,7 +146,14 @@ function kept(told: Told, effects: readonly Effect[]): string | undefined {
 }
 
 /** Of what was begun and never told its end nobody knows; what failed did nothing. */
-function outside(effects: readonly Effect[]): string {
+/** A call that the tool itself answered with a failure did what it was to do no more than one that was never made. */
+function isRefused({ result }: Effect): boolean {
+  if (typeof result !== "object" || result === null || !("call_id" in result && "status" in result)) return false;
+  return result.status !== "ok";
+}
+
+function outside(all: readonly Effect[]): string {
+  const effects = all.filter((effect) => !isRefused(effect));
   const of = (...statuses: readonly string[]) => effects.filter(({ status }) => statuses.includes(status)).length;
   const parts = [
     counted(of("done"), "thing that it did outside stays done", "things that it did outside stay done"),
