@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock")
+NODE_LOCKS = ("web/package-lock.json", "tests/browser/package-lock.json")
 STOCK_LOCKS = ("tests/ovos/stable.lock", "tests/ovos/pre.lock")
 
 # Written in pieces, so that this file passes its own test.
@@ -35,6 +37,15 @@ def test_every_locked_package_has_a_hash(lock: str) -> None:
 @pytest.mark.parametrize("lock", LOCKS + STOCK_LOCKS)
 def test_a_lock_names_no_host(lock: str) -> None:
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("lock", NODE_LOCKS)
+def test_every_package_of_node_has_a_hash_and_names_no_place(lock: str) -> None:
+    packages = json.loads((ROOT / lock).read_text(encoding="utf-8"))["packages"]
+    others = {name: pinned for name, pinned in packages.items() if name}
+
+    assert others
+    assert [name for name, pinned in others.items() if "integrity" not in pinned or "resolved" in pinned] == []
 
 
 def test_what_is_tested_is_what_is_run() -> None:
