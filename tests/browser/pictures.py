@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.async_api import Browser, Page, async_playwright
 
 from tests.browser.chromium import FLAGS, executable, surroundings
-from tests.browser.house import House, a_house, come_in, settled
+from tests.browser.house import a_house, come_in, settled
 from tests.browser.world import fill
 
 INTO = Path(__file__).parents[2] / "docs" / "images" / "console"
@@ -25,7 +25,13 @@ async def take(into: Path, looks: dict[str, tuple[int, int, str]], names: list[s
                 executable_path=executable(), env={**surroundings()}, args=list(FLAGS)
             )
             for look, (width, height, theme) in looks.items():
-                page = await _page(browser, house, width, height, theme)
+                page = await _page(browser, width, height, theme)
+                await page.goto(f"{house.url}/console/")
+                await page.get_by_label("Token").wait_for()
+                if not names or "door" in names:
+                    await page.screenshot(path=into / f"door-{look}.png")
+                await page.goto("about:blank")
+                await come_in(page, house.url)
                 for name, address in pages.items():
                     if names and name not in names:
                         continue
@@ -35,15 +41,13 @@ async def take(into: Path, looks: dict[str, tuple[int, int, str]], names: list[s
             await browser.close()
 
 
-async def _page(browser: Browser, house: House, width: int, height: int, theme: str) -> Page:
+async def _page(browser: Browser, width: int, height: int, theme: str) -> Page:
     context = await browser.new_context(
         viewport={"width": width, "height": height},
         color_scheme="dark" if theme == "dark" else "light",
         reduced_motion="reduce",
     )
-    page = await context.new_page()
-    await come_in(page, house.url)
-    return page
+    return await context.new_page()
 
 
 if __name__ == "__main__":

@@ -35,6 +35,19 @@ async def test_axe_finds_nothing_serious_on_any_page(house: House, open_page: Op
     assert found == {}
 
 
+async def test_axe_finds_nothing_serious_at_the_door(house: House, open_page: OpenPage) -> None:
+    page = await open_page()
+    await page.get_by_role("button", name="Log out").click()
+    await page.get_by_label("Token").wait_for()
+    await page.evaluate(AXE)
+
+    for width in (1280, 375):
+        for theme in ("light", "dark"):
+            await page.set_viewport_size({"width": width, "height": 800})
+            await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            assert await faults_of(page) == []
+
+
 async def faults_of(page: Page) -> list[str]:
     result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [

@@ -147,3 +147,16 @@ async def test_an_earlier_message_is_told_otherwise_in_a_fork(house: House, open
         "href", re.compile(f"{session.id}/why/run_")
     )
     assert [message.content for message in await house.keeper.messages(session.id)][::2] == ["one", "two"]
+
+
+async def test_whoever_is_at_the_end_sees_what_is_said_elsewhere(house: House, open_page: OpenPage) -> None:
+    session = await house.keeper.create_session(agent="parrot")
+    for number in range(12):
+        await house.keeper.chat(f"number {number}", session_id=session.id)
+    page = await open_page(f"/sessions/{session.id}", height=500)
+    conversation = page.get_by_role("region", name="Conversation")
+    await expect(conversation.get_by_text("You said: number 11")).to_be_in_viewport()
+
+    for number in range(12, 15):
+        await house.keeper.chat(f"number {number}", session_id=session.id)
+        await expect(conversation.get_by_text(f"You said: number {number}")).to_be_in_viewport()

@@ -60,6 +60,8 @@ class World:
             "operate-refusals": "/operate?view=audit",
             "operate-limits": "/operate?view=limits",
             "keys": "/keys",
+            # It goes along from page to page, so it comes last.
+            "tour": "/tour",
         }
 
 
